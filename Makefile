@@ -1,0 +1,69 @@
+# Every target sets up what it needs, inside this folder, and a second run reuses it.
+# Needed beforehand: make and Python 3.11 or newer. Another interpreter: make test PYTHON=python3.12
+
+PYTHON ?= python3
+VENV := .venv
+INTEROP := .venv-interop
+
+# What a surrounding virtual environment or a user's settings would change stays outside.
+unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME PYTHONSTARTUP PIP_PREFIX PIP_TARGET PIP_USER
+
+# The framework wheels are large: a slow or broken connection is worth waiting for.
+export PIP_DEFAULT_TIMEOUT ?= 180
+export PIP_RETRIES ?= 10
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help demo test check test-interop bench clean
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
+
+demo: $(VENV)/.ready ## show the main job on a small data set
+	@$(VENV)/bin/python examples/demo.py
+
+test: $(VENV)/.ready ## run the tests; SLOW=1 adds the slow ones, ARGS='-k shuffle' reaches pytest
+	@$(VENV)/bin/python -m pytest -n 2 $(if $(SLOW),-m "not interop") $(ARGS)
+
+check: $(VENV)/.ready ## run the linter, the formatter (without writing) and the type checker
+	@$(VENV)/bin/python -m ruff check .
+	@$(VENV)/bin/python -m ruff format --check .
+	@$(VENV)/bin/python -m mypy
+
+test-interop: $(INTEROP)/.ready ## run the tests against TensorFlow, PyTorch and JAX
+	@$(INTEROP)/bin/python -m pytest -m interop $(ARGS)
+
+bench: $(INTEROP)/.ready-bench ## measure against the peers; ONLY=shuffle picks by name
+	@$(INTEROP)/bin/python benchmarks/pipeline.py $(addprefix --only=,$(ONLY))
+
+clean: ## remove the environments and everything else that was generated
+	rm -rf $(VENV) $(INTEROP) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find benchmarks examples src tests -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+
+# An environment is made once, and again if making it was cut short.
+define make_environment
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("error: $(PYTHON) is Python " \
+	  + sys.version.split()[0] + "; Keepset needs 3.11 or newer: make PYTHON=python3.11")'
+	@$(@D)/bin/python -m pip --version >/dev/null 2>&1 \
+	  || { echo '==> creating $(@D)' && $(PYTHON) -m venv --clear $(@D); }
+endef
+
+$(VENV)/.ready: pyproject.toml
+	$(make_environment)
+	@echo '==> installing keepset with its test and check tools into $(@D)'
+	@$(@D)/bin/python -m pip install -qq --editable '.[test,check]'
+	@touch $@
+
+$(INTEROP)/.ready: pyproject.toml
+	$(make_environment)
+	@echo '==> installing keepset with its test tools into $(@D)'
+	@$(@D)/bin/python -m pip install -qq --editable '.[test]'
+	@echo '==> installing TensorFlow, PyTorch and JAX into $(@D): some minutes the first time'
+	@$(@D)/bin/python -m pip install -qq --editable '.[test,interop]'
+	@touch $@
+
+$(INTEROP)/.ready-bench: $(INTEROP)/.ready
+	@echo '==> installing the peers to measure against into $(@D)'
+	@$(@D)/bin/python -m pip install -qq --editable '.[bench]'
+	@touch $@

@@ -1,0 +1,152 @@
+"""Turn a run into ratios and goals, a plain table, and JSON to keep."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from harness import BEST_PEER, Contender, Goal, Job, Run, short
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """Our rate over somebody else's; ``goal`` is None where nothing was promised."""
+
+    against: str
+    ratio: float
+    goal: float | None
+    job: str | None = None
+
+    @property
+    def missed(self) -> bool:
+        return self.goal is not None and self.ratio < self.goal
+
+    def __str__(self) -> str:
+        text = f"{self.ratio:.0f}x" if self.ratio >= 99.5 else f"{self.ratio:.2f}x"
+        if self.goal is None:
+            return text
+        return f"{text} < {self.goal:g} !" if self.missed else f"{text} >= {self.goal:g}"
+
+
+def ratios(job: Job, contenders: Sequence[Contender], run: Run, subject: str) -> list[Ratio]:
+    """Compare the subject with each yardstick, with the best peer, and as the goals ask."""
+    ours = run.median(job.name, subject)
+    if ours is None:
+        return []
+    others = [c.name for c in contenders if c.role != "subject"]
+    wanted = [*(Goal(name, 0.0) for name in others), Goal(BEST_PEER, 0.0)]
+    promised = {(g.against, g.job): g.minimum for g in job.goals}
+    wanted += [g for g in job.goals if g.job is not None]
+    found = []
+    for goal in wanted:
+        theirs = _rate_of(goal, job, contenders, run)
+        if theirs is not None:
+            minimum = promised.get((goal.against, goal.job))
+            found.append(Ratio(goal.against, ours / theirs, minimum, goal.job))
+    return found
+
+
+def _rate_of(goal: Goal, job: Job, contenders: Sequence[Contender], run: Run) -> float | None:
+    name = goal.job or job.name
+    if goal.against != BEST_PEER:
+        return run.median(name, goal.against)
+    rates = [run.median(name, c.name) for c in contenders if c.role == "peer"]
+    return max((rate for rate in rates if rate is not None), default=None)
+
+
+def best_peer(job: Job, contenders: Sequence[Contender], run: Run) -> str:
+    rates = [(run.median(job.name, c.name) or 0.0, c.name) for c in contenders if c.role == "peer"]
+    rate, name = max(rates, default=(0.0, ""))
+    return name if rate else ""
+
+
+def table(
+    jobs: Sequence[Job],
+    contenders: Sequence[Contender],
+    run: Run,
+    subject: str,
+    compared: Sequence[str],
+) -> str:
+    """Two plain tables: everybody's rates, then our ratios to ``compared`` with the goals."""
+    names = [c.name for c in contenders]
+    rates = [["elements/s", *names]]
+    judged = [["ratio of " + subject, *(f"/ {name}" for name in compared), "best peer is", "goals"]]
+    for job in jobs:
+        rates.append([job.name, *(short(run.median(job.name, name)) for name in names)])
+        found = ratios(job, contenders, run, subject)
+        cells = {r.against: str(r) for r in found if r.job is None}
+        missed = [r for r in found if r.missed]
+        promised = [r for r in found if r.goal is not None]
+        verdict = f"{len(missed)} MISSED" if missed else "met" if promised else "-"
+        if not found:
+            verdict = _status(job, run, subject)
+        judged.append(
+            [job.name]
+            + [cells.get(name, "-") for name in compared]
+            + [best_peer(job, contenders, run) or "-", verdict]
+        )
+        judged += [[f"  / its own {r.job}", str(r)] for r in found if r.job is not None]
+    return _aligned(rates) + "\n\n" + _aligned(judged)
+
+
+def _status(job: Job, run: Run, contender: str) -> str:
+    return next((m.status for m in run.of(job.name) if m.contender == contender), "not run")
+
+
+def _aligned(rows: list[list[str]]) -> str:
+    width = max(len(row) for row in rows)
+    filled = [row + [""] * (width - len(row)) for row in rows]
+    widths = [max(map(len, column)) for column in zip(*filled, strict=True)]
+    lines = ["  ".join(cell.ljust(w) for cell, w in zip(r, widths, strict=True)) for r in filled]
+    lines.insert(1, "  ".join("-" * w for w in widths))
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def missed_goals(
+    jobs: Sequence[Job], contenders: Sequence[Contender], run: Run, subject: str
+) -> list[str]:
+    return [
+        f"{job.name}: {ratio.ratio:.3g}x of {ratio.against}"
+        + (f" on {ratio.job}" if ratio.job else "")
+        + f", goal {ratio.goal:g}x"
+        for job in jobs
+        for ratio in ratios(job, contenders, run, subject)
+        if ratio.missed
+    ]
+
+
+def keep(
+    path: Path,
+    topic: str,
+    jobs: Sequence[Job],
+    contenders: Sequence[Contender],
+    run: Run,
+    subject: str,
+) -> None:
+    """Write the run as JSON, every round's seconds included."""
+    facts: dict[str, Any] = {
+        "topic": topic,
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "machine": run.machine,
+        "versions": run.versions,
+        "settings": asdict(run.settings),
+        "jobs": [
+            {
+                "name": job.name,
+                "what": job.what,
+                "elements": job.elements,
+                "measurements": [m.as_json() for m in run.of(job.name)],
+                "ratios": [
+                    asdict(ratio) | {"missed": ratio.missed}
+                    for ratio in ratios(job, contenders, run, subject)
+                ],
+            }
+            for job in jobs
+        ],
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(facts, indent=1) + "\n")

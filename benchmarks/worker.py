@@ -1,0 +1,178 @@
+"""The process that runs one contender: it answers requests over a pipe, one line of JSON each.
+
+Started by the harness as ``python worker.py MODULE TABLE``, with the interpreter of the
+environment that has the contender's library. It needs NumPy and that library, nothing else.
+"""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import importlib
+import json
+import math
+import os
+import platform
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from importlib import metadata
+from time import perf_counter
+from typing import Any, TextIO
+
+import numpy as np
+
+Start = Callable[[], Iterator[Any]]
+Build = Callable[[int], Start]
+
+# A measurement shorter than this is made of several passes.
+SHORTEST_S = 0.2
+
+
+def measure(start: Start, passes: int) -> float:
+    """Seconds for so many passes, consumed as a training loop would.
+
+    The collector runs once before, and stays on during, for every contender alike.
+    """
+    gc.collect()
+    began = perf_counter()
+    for _ in range(passes):
+        for _element in start():
+            pass
+    return perf_counter() - began
+
+
+def calibrate(build: Build, n: int, cap_s: float) -> dict[str, int]:
+    """Find how many of ``n`` elements fit in the cap, and how many passes fill the minimum."""
+    size = min(n, 1000)
+    while True:
+        seconds = max(measure(build(size), 1), 1e-9)
+        larger = min(n, size * 4)
+        # Starting up may be most of the time so far, hence the step by step approach.
+        if size == n or seconds * larger / size > cap_s:
+            break
+        size = larger
+    rate = size / seconds
+    chosen = min(n, max(size, int(rate * cap_s)))
+    return {"n": chosen, "passes": max(1, math.ceil(SHORTEST_S * rate / chosen))}
+
+
+def digest(iterator: Iterator[Any]) -> dict[str, Any]:
+    """Hash structure, dtypes, shapes and bytes of every element, in order."""
+    total, count = hashlib.blake2b(digest_size=16), 0
+    for element in iterator:
+        _feed(total, element)
+        count += 1
+    return {"digest": f"{count} elements, {total.hexdigest()}"}
+
+
+def digest_shuffled(iterator: Iterator[Any]) -> dict[str, Any]:
+    """Hash the batch sizes and the sorted rows; say whether the rows came out of order."""
+    batches = [np.asarray(batch) for batch in iterator]
+    rows = np.concatenate(batches)
+    ordered = np.sort(rows)
+    total = hashlib.blake2b(digest_size=16)
+    _feed(total, ([len(batch) for batch in batches], ordered))
+    moved = float(np.mean(rows != ordered))
+    return {"digest": f"{len(batches)} batches, {total.hexdigest()}", "moved": moved}
+
+
+def _feed(total: Any, element: Any) -> None:
+    if isinstance(element, Mapping):
+        for key in sorted(element):
+            total.update(f"key {key}".encode())
+            _feed(total, element[key])
+    elif isinstance(element, tuple | list):
+        # Some collate tuples into lists; for a consumer who unpacks them that is the same.
+        total.update(f"tuple {len(element)}".encode())
+        for part in element:
+            _feed(total, part)
+    else:
+        array = np.asarray(element)
+        total.update(f"{array.dtype.str} {array.shape}".encode())
+        total.update(array.tobytes())
+
+
+def versions(distributions: tuple[str, ...]) -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for name in distributions:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            # On the path without being installed, or installed under another name (tensorflow-cpu).
+            found[name] = str(getattr(sys.modules.get(name), "__version__", "unknown"))
+    return found
+
+
+class Server:
+    """The requests, one method each."""
+
+    def __init__(self, module: str, table: str) -> None:
+        contender = importlib.import_module(f"contenders.{module}")
+        self._jobs: dict[str, Build] = getattr(contender, table)
+        self._notes: dict[str, str] = getattr(contender, "NOTES", {})
+        self._distributions: tuple[str, ...] = contender.DISTRIBUTIONS
+        self._built: dict[tuple[str, int], Start] = {}
+
+    def hello(self) -> dict[str, Any]:
+        return {
+            "jobs": sorted(self._jobs),
+            "notes": self._notes,
+            "versions": versions(self._distributions),
+        }
+
+    def check(self, job: str, n: int, *, shuffled: bool) -> dict[str, Any]:
+        iterator = self._jobs[job](n)()
+        return digest_shuffled(iterator) if shuffled else digest(iterator)
+
+    def calibrate(self, job: str, n: int, cap_s: float) -> dict[str, int]:
+        return calibrate(self._jobs[job], n, cap_s)
+
+    def time(self, job: str, n: int, passes: int) -> dict[str, float]:
+        if (job, n) not in self._built:
+            self._built[job, n] = self._jobs[job](n)
+        return {"seconds": measure(self._built[job, n], passes)}
+
+    def forget(self) -> dict[str, Any]:
+        """Let go of what was built, so that one job's data does not lie about in the next."""
+        self._built.clear()
+        return {}
+
+
+def serve(server: Server, requests: TextIO, replies: TextIO) -> None:
+    for line in requests:
+        request = json.loads(line)
+        try:
+            answer = getattr(server, request.pop("do"))(**request)
+        except Exception as error:
+            traceback.print_exc()
+            answer = {"error": f"{type(error).__name__}: {error}"}
+        _say(replies, answer)
+
+
+def _say(replies: TextIO, answer: dict[str, Any]) -> None:
+    replies.write(json.dumps(answer) + "\n")
+    replies.flush()
+
+
+def main() -> None:
+    # Libraries print to standard output and processes they start inherit both ends, so the
+    # conversation moves to descriptors that nobody else knows.
+    requests, replies = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.dup2(2, 1)
+    try:
+        server = Server(*sys.argv[1:])
+    except ModuleNotFoundError as error:
+        _say(replies, {"missing": f"not installed ({error.name})"})
+    except Exception as error:
+        traceback.print_exc()
+        _say(replies, {"missing": f"cannot be imported ({type(error).__name__}: {error})"})
+    else:
+        _say(replies, server.hello())
+        serve(server, requests, replies)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+"""Array-likes of all kinds become NumPy arrays that can be leaves."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from keepset.core.dtypes import Array, is_numeric
+from keepset.errors import ElementError
+
+
+def as_array(value: Any) -> Array:
+    """Turn a list, an array or anything with the array protocol into an array fit for a leaf.
+
+    Text becomes ``bytes`` in an object array. Torch tensors, JAX arrays, pandas and Arrow columns
+    and PIL images come in through the protocols that they offer; none of them is imported.
+    """
+    if isinstance(value, np.ndarray):
+        array = value
+    elif isinstance(value, list | tuple):
+        array = _array_of_list(value)
+    elif type(value).__module__.partition(".")[0] == "torch":
+        array = _array_of_torch(value)
+    else:
+        array = np.asarray(value)
+    if is_numeric(array.dtype):
+        return array
+    if array.dtype.kind in "SUO":
+        return _array_of_bytes(array)
+    native = array.astype(array.dtype.newbyteorder("="))
+    if not is_numeric(native.dtype):
+        raise ElementError(
+            f"an array of dtype {array.dtype} cannot be a leaf; use numbers, bools, times or "
+            "strings"
+        )
+    return native
+
+
+def _array_of_list(values: list[Any] | tuple[Any, ...]) -> Array:
+    first: Any = values
+    while isinstance(first, list | tuple) and first:
+        first = first[0]
+    # NumPy would make an S array of bytes, which drops trailing zero bytes.
+    wanted = object if isinstance(first, str | bytes) else None
+    try:
+        return np.array(values, dtype=wanted)
+    except ValueError as error:
+        raise ElementError(
+            f"a list with rows of unequal length cannot become an array ({error}); "
+            "use keepset.Ragged.from_rows(...)"
+        ) from error
+
+
+def _array_of_bytes(array: Array) -> Array:
+    result = np.empty(array.shape, dtype=object)
+    flat = result.reshape(-1)
+    for i, item in enumerate(array.ravel().tolist()):
+        if isinstance(item, str):
+            flat[i] = item.encode()
+        elif isinstance(item, bytes):
+            flat[i] = item
+        else:
+            raise ElementError(
+                f"an object array may hold only str and bytes, but item {i} is {item!r:.60} of "
+                f"type {type(item).__name__}; pass arrays of one shape, or "
+                "keepset.Ragged.from_rows(...)"
+            )
+    return result
+
+
+def _array_of_torch(tensor: Any) -> Array:
+    tensor = tensor.detach().cpu()
+    if str(tensor.dtype) != "torch.bfloat16":
+        return np.asarray(tensor.numpy())
+    # Torch has no bridge for bfloat16; the bits cross as int16.
+    bits = tensor.view(sys.modules["torch"].int16)
+    return np.asarray(bits.numpy()).view(ml_dtypes.bfloat16)

@@ -1,0 +1,110 @@
+"""Cursor: the running side of a node, the only thing that moves."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from typing import Any, TypeAlias
+
+from keepset.core.chunk import EMPTY, Chunk, concat
+
+State: TypeAlias = dict[str, Any]
+
+# A position is noted at most this often, so that noting it costs under one per cent.
+_MARK_INTERVAL_S = 0.001
+_SKIP_ROWS = 1024
+
+
+class Cursor(ABC):
+    """Reads chunks one after another.
+
+    The law: the concatenation of what ``read`` gives does not depend on the sizes asked for.
+    An empty chunk means the end. After an error, the next ``read`` goes on behind the element
+    that failed.
+    """
+
+    @abstractmethod
+    def read(self, max_rows: int) -> Chunk:
+        """Give at least one and at most ``max_rows`` elements, or none at the end."""
+
+    @abstractmethod
+    def state(self) -> State:
+        """The position as plain JSON, so that a fresh cursor can ``restore`` it."""
+
+    @abstractmethod
+    def restore(self, state: State) -> None:
+        """Move a cursor that has not been read yet to a position that ``state`` gave."""
+
+    def skip(self, count: int) -> int:
+        """Pass over up to ``count`` elements and say how many there were."""
+        left = count
+        while left and (chunk := self.read(min(left, _SKIP_ROWS))):
+            left -= len(chunk)
+        return count - left
+
+    def close(self) -> None:
+        """Let go of files and threads of this cursor alone; the run closes what is shared."""
+
+
+class Marked:
+    """A cursor whose reader may hand rows back, and which still knows its exact place.
+
+    A position is the parent's state at some earlier moment and the number of elements since.
+    """
+
+    def __init__(self, cursor: Cursor) -> None:
+        self.cursor = cursor
+        self._returned: Chunk = EMPTY
+        self._mark: State | None = None
+        self._since = 0
+        self._marked_at = 0.0
+        self._failed = False
+
+    def read(self, max_rows: int) -> Chunk:
+        if self._returned:
+            chunk, self._returned = self._returned[:max_rows], self._returned[max_rows:]
+        else:
+            now = time.perf_counter()
+            if now - self._marked_at > _MARK_INTERVAL_S:
+                self._mark, self._since, self._marked_at = self.cursor.state(), 0, now
+            try:
+                chunk = self.cursor.read(max_rows)
+            except BaseException:
+                # The place to come back to is the one before the error; reading on from here
+                # starts from a new mark, because the failed element was not counted.
+                self._failed, self._marked_at = True, 0.0
+                raise
+            self._failed = False
+        self._since += len(chunk)
+        return chunk
+
+    def unread(self, chunk: Chunk) -> None:
+        """Take back the last rows that ``read`` gave."""
+        if len(chunk):
+            self._returned = concat([chunk, self._returned])
+            self._since -= len(chunk)
+
+    def skip(self, count: int) -> int:
+        given = min(count, len(self._returned))
+        self._returned = self._returned[given:]
+        self._since += given
+        if given == count:
+            return count
+        skipped = self.cursor.skip(count - given)
+        self._since += skipped
+        return given + skipped
+
+    def state(self, unused: int = 0) -> State:
+        """The position behind the rows that were used; ``unused`` of those given were not."""
+        if self._mark is None or not (self._returned or self._failed or unused):
+            return {"at": self.cursor.state(), "skip": 0}
+        return {"at": self._mark, "skip": self._since - unused}
+
+    def restore(self, state: State) -> None:
+        self.cursor.restore(state["at"])
+        self._mark, self._since, self._marked_at = state["at"], 0, 0.0
+        if state["skip"]:
+            self._since = self.cursor.skip(state["skip"])
+
+    def close(self) -> None:
+        self.cursor.close()

@@ -1,0 +1,145 @@
+"""DatasetIterator: elements one by one at the speed of a list, with a state at every element."""
+
+from __future__ import annotations
+
+import time
+import zlib
+from itertools import chain
+from types import TracebackType
+from typing import Any
+
+from keepset.core.cursor import Marked, State
+from keepset.core.node import Node
+from keepset.core.run import start
+from keepset.errors import StateError
+
+# The size asked for doubles while a read stays under this, so that a cheap pipeline costs tens of
+# nanoseconds per element and an expensive one is never run ahead of its consumer.
+_QUICK_READ_S = 0.001
+_LARGEST_READ = 4096
+
+
+class _Feed:
+    """Gives ``chain`` one iterator over the rows of each chunk."""
+
+    def __init__(self, root: Node, state: State | None) -> None:
+        self._root = root
+        self._run = start(root, None if state is None else state["draws"])
+        self._cursor = Marked(root.cursor(self._run))
+        self._rows: Any = iter(())
+        self._size = 1
+        self._limit = _LARGEST_READ if root.may_run_ahead else 1
+        self._closed = False
+        self._final: State | None = None
+        if state is not None:
+            self._cursor.restore(state["cursor"])
+
+    def __iter__(self) -> _Feed:
+        return self
+
+    def __next__(self) -> Any:
+        if self._closed:
+            raise StopIteration
+        began = time.perf_counter()
+        chunk = self._cursor.read(self._size)
+        if not len(chunk):
+            self.close()
+            raise StopIteration
+        self._rows = iter(chunk.rows)
+        if time.perf_counter() - began > _QUICK_READ_S:
+            self._size = max(1, self._size // 2)
+        elif self._size < self._limit:
+            self._size *= 2
+        return self._rows
+
+    def state(self) -> State:
+        return {
+            "pipeline": signature(self._root),
+            "draws": dict(self._run.session.draws),
+            "cursor": self._final or self._position(),
+        }
+
+    def _position(self) -> State:
+        return self._cursor.state(unused=self._rows.__length_hint__())
+
+    def close(self) -> None:
+        if not self._closed:
+            self._final = self._position()
+            self.drop()
+
+    def drop(self) -> None:
+        """Close without noting the position: nobody is left to ask for it."""
+        self._closed = True
+        self._cursor.close()
+        self._run.session.close()
+
+
+class DatasetIterator(chain[Any]):
+    """Iterates over a data set. Made by ``iter(ds)`` and ``ds.iterate(state)``.
+
+    Example:
+        >>> from keepset import Dataset
+        >>> ds = Dataset.range(5)
+        >>> it = iter(ds)
+        >>> next(it), next(it)
+        (np.int64(0), np.int64(1))
+        >>> list(ds.iterate(it.state()))
+        [np.int64(2), np.int64(3), np.int64(4)]
+    """
+
+    _feed: _Feed
+
+    def state(self) -> State:
+        """Where the iterator stands, as JSON: pass it to ``ds.iterate`` to go on from here.
+
+        It is exact at every element, also after the last one. After an error it points to the
+        element that failed.
+        """
+        return self._feed.state()
+
+    def close(self) -> None:
+        """Stop, and let go of threads, processes and files. Dropping the iterator does the same."""
+        self._feed.close()
+        for _ in self:  # rows of the current chunk that nobody took
+            pass
+
+    def __enter__(self) -> DatasetIterator:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        feed = getattr(self, "_feed", None)
+        if feed is not None:
+            feed.drop()
+
+
+def iterate(root: Node, state: State | None = None) -> DatasetIterator:
+    """Iterate over the elements of ``root``, from the beginning or from a state."""
+    if state is not None:
+        _check_state(root, state)
+    feed = _Feed(root, state)
+    iterator: DatasetIterator = DatasetIterator.from_iterable(feed)  # type: ignore[assignment]
+    iterator._feed = feed
+    return iterator
+
+
+def signature(root: Node) -> int:
+    """A number that tells pipelines of different stages apart."""
+    return zlib.crc32(",".join(node.kind for node in root.walk()).encode())
+
+
+def _check_state(root: Node, state: Any) -> None:
+    if not isinstance(state, dict) or not state.keys() >= {"pipeline", "draws", "cursor"}:
+        raise StateError("this is not an iterator state; pass what it.state() gave")
+    if state["pipeline"] != signature(root):
+        raise StateError(
+            "this state belongs to another pipeline: the stages are not the same; "
+            "build the data set as it was when the state was taken"
+        )

@@ -1,0 +1,198 @@
+"""Node: an immutable description of one stage. Nodes form the pipeline."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, ClassVar, Final
+
+from keepset.core.chunk import Chunk
+from keepset.core.cursor import Cursor
+from keepset.core.dtypes import Array
+from keepset.core.options import Options
+from keepset.core.random import Randomness
+from keepset.core.run import Run, start
+from keepset.core.spec import Spec, spec_of
+from keepset.errors import NotAddressableError, UnknownSpecError
+
+INFINITE: Final = -1
+UNKNOWN: Final = -2
+
+
+class _MustRun(Exception):  # noqa: N818  # a signal, not a failure
+    """Raised inside spec inference where only an element can tell."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Node(ABC):
+    """One stage of a pipeline.
+
+    A subclass is a frozen dataclass whose fields of type Node are its inputs. It says how to run
+    (``cursor``), how many elements it has (``cardinality``) and of what type (``infer_spec``);
+    one that can jump to any element also offers ``gather``.
+    """
+
+    name: str | None = None
+
+    # Whether reading ahead of what the consumer needs could be noticed, as with a generator
+    # that waits for the world outside.
+    is_live: ClassVar[bool] = False
+
+    @abstractmethod
+    def cursor(self, run: Run) -> Cursor:
+        """Open the stage for one pass."""
+
+    @abstractmethod
+    def cardinality(self) -> int:
+        """The number of elements, ``INFINITE`` or ``UNKNOWN``. Never runs the pipeline."""
+
+    @abstractmethod
+    def infer_spec(self, spec: Callable[[Node], Spec]) -> Spec:
+        """The elements' spec, using ``spec(parent)``; ``must_run()`` where an element must tell."""
+
+    def obstacle(self) -> str | None:
+        """Why elements cannot be had by position, or None if they can."""
+        return f"{self.title} only goes forward"
+
+    def gather(self, indices: Array, run: Run) -> Chunk:
+        """The elements at these positions (all inside the data), in this order."""
+        raise NotAddressableError(self.obstacle() or f"{self.title} has no gather")
+
+    @property
+    def randomness(self) -> Randomness | None:
+        """The stage's own source of randomness, if it has one."""
+        return None
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What ``describe`` shows of this stage."""
+        return {
+            f.name: value
+            for f in fields(self)
+            if f.name != "name" and not _holds_nodes(value := getattr(self, f.name))
+        }
+
+    @property
+    def kind(self) -> str:
+        """The stage's method name, such as ``padded_batch``."""
+        name = type(self).__name__
+        return "".join("_" + c.lower() if c.isupper() else c for c in name).lstrip("_")
+
+    @property
+    def title(self) -> str:
+        """A short readable form for messages: ``map(load_image)``."""
+        defaults = {f.name: f.default for f in fields(self)}
+        shown = ", ".join(
+            text
+            for name, value in self.parameters.items()
+            if (text := _short(value)) is not None and value is not defaults[name]
+        )
+        title = f"{self.kind}({shown})"
+        return f"{title} named {self.name!r}" if self.name else title
+
+    @cached_property
+    def inputs(self) -> tuple[Node, ...]:
+        found: list[Node] = []
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if isinstance(value, Node):
+                found.append(value)
+            elif _holds_nodes(value):
+                found.extend(value)
+        return tuple(found)
+
+    def options(self) -> Options:
+        """The options set anywhere upstream; the later ones win."""
+        merged = Options()
+        for parent in self.inputs:
+            merged = merged.merge(parent.options())
+        return merged
+
+    def walk(self) -> Iterator[Node]:
+        """This node and everything upstream."""
+        yield self
+        for parent in self.inputs:
+            yield from parent.walk()
+
+    @cached_property
+    def may_run_ahead(self) -> bool:
+        """Whether elements may be computed before somebody needs them."""
+        return not self.is_live and all(parent.may_run_ahead for parent in self.inputs)
+
+    @cached_property
+    def is_pure(self) -> bool:
+        """Whether no user's function is called, so that nobody sees when elements are made."""
+        return not any(callable(value) for value in self.parameters.values()) and all(
+            parent.is_pure for parent in self.inputs
+        )
+
+    def known_spec(self) -> tuple[Spec] | None:
+        """The spec in a one-tuple if it is known without running anything, else None."""
+        try:
+            return (self.infer_spec(_known),)
+        except _MustRun:
+            return None
+
+    def spec(self) -> Spec:
+        """The spec of the elements; runs the first element where nothing else can tell."""
+        return self._spec
+
+    @cached_property
+    def _spec(self) -> Spec:
+        try:
+            return self.infer_spec(Node.spec)
+        except _MustRun:
+            return self._first_spec()
+
+    def _first_spec(self) -> Spec:
+        run = start(self)
+        try:
+            first = self.cursor(run).read(1)
+        finally:
+            run.session.close()
+        if not len(first):
+            raise UnknownSpecError(
+                f"{self.title} has no elements to find the element_spec from; pass "
+                "output_signature= to the stage that makes them"
+            )
+        return spec_of(first.rows[0])
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What was found out by running stays behind; only the description travels.
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+
+
+def must_run() -> Any:
+    """Say, from within ``infer_spec``, that only an element can tell."""
+    raise _MustRun
+
+
+def _known(node: Node) -> Spec:
+    return node.infer_spec(_known)
+
+
+def _holds_nodes(value: Any) -> bool:
+    return isinstance(value, Node) or (
+        isinstance(value, tuple) and bool(value) and all(isinstance(v, Node) for v in value)
+    )
+
+
+def _short(value: Any) -> str | None:
+    """A parameter in a few characters, or None where it says little."""
+    if value is None or isinstance(value, Randomness):
+        return None
+    if callable(value):
+        return getattr(value, "__name__", type(value).__name__)
+    if isinstance(value, bool | int | float | str | bytes):
+        return f"{value!r:.40}"
+    return None
+
+
+def scaled(cardinality: int, function: Callable[[int], int]) -> int:
+    """Apply ``function`` to a cardinality that is a number; pass INFINITE and UNKNOWN on."""
+    return function(cardinality) if cardinality >= 0 else cardinality

@@ -1,0 +1,228 @@
+"""Structure: the shape of a nested element, and the way between rows and leaves.
+
+Leaves are ordered as in TensorFlow: dicts by sorted key, everything else in order, depth first.
+``None`` is a structure without leaves.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import starmap
+from typing import Any
+
+from keepset.errors import ElementError
+
+_LEAF, _NONE, _TUPLE, _DICT, _RECORD = "leaf", "none", "tuple", "dict", "record"
+
+
+def is_namedtuple(kind: type) -> bool:
+    return issubclass(kind, tuple) and hasattr(kind, "_fields")
+
+
+class Structure:
+    """How an element is nested: immutable, comparable, and fast over whole lists of rows.
+
+    Example:
+        >>> structure = structure_of({"b": (1, 2), "a": 3})
+        >>> structure.leaves({"b": (10, 20), "a": 30})
+        [30, 10, 20]
+        >>> structure.build([1, 2, 3])
+        {'b': (2, 3), 'a': 1}
+    """
+
+    __slots__ = ("children", "keys", "kind", "num_leaves", "record")
+
+    def __init__(
+        self,
+        kind: str,
+        keys: tuple[Any, ...] = (),
+        children: tuple[Structure, ...] = (),
+        record: type | None = None,
+    ) -> None:
+        self.kind, self.keys, self.children, self.record = kind, keys, children, record
+        self.num_leaves: int = 1 if kind == _LEAF else sum(c.num_leaves for c in children)
+
+    @property
+    def is_leaf(self) -> bool:
+        return self.kind == _LEAF
+
+    def leaves(self, element: Any) -> list[Any]:
+        """The leaves of one element."""
+        return [column[0] for column in self.columns([element])]
+
+    def build(self, leaves: Sequence[Any]) -> Any:
+        """The element with these leaves."""
+        return self.rows([[leaf] for leaf in leaves], 1)[0]
+
+    def columns(self, rows: list[Any]) -> list[list[Any]]:
+        """Transpose elements into one list per leaf; all must have this structure."""
+        out: list[list[Any]] = []
+        self._collect(rows, out)
+        return out
+
+    def _collect(self, values: list[Any], out: list[list[Any]]) -> None:
+        if self.kind == _LEAF:
+            out.append(values)
+            return
+        self._check(values)
+        if self.kind == _TUPLE:
+            for i, child in enumerate(self.children):
+                child._collect([value[i] for value in values], out)
+        elif self.kind == _DICT:
+            for key, child in zip(self.keys, self.children, strict=True):
+                child._collect([value[key] for value in values], out)
+        elif self.kind == _RECORD:
+            for key, child in zip(self.keys, self.children, strict=True):
+                child._collect([getattr(value, key) for value in values], out)
+
+    def _check(self, values: list[Any]) -> None:
+        wanted = {_TUPLE: tuple, _DICT: dict, _NONE: type(None)}.get(self.kind, self.record)
+        fits = set(map(type, values)) <= {wanted}
+        if fits and self.kind == _TUPLE:
+            fits = set(map(len, values)) <= {len(self.children)}
+        elif fits and self.kind == _DICT:
+            fits = all(value.keys() == values[0].keys() for value in values) and (
+                not values or values[0].keys() == set(self.keys)
+            )
+        if not fits:
+            odd = next(v for v in values if structure_of(v) != self)
+            raise ElementError(
+                f"elements must all have one structure: {self} was expected, "
+                f"but one is {structure_of(odd)}"
+            )
+
+    def rows(self, columns: Sequence[Iterable[Any]], length: int) -> list[Any]:
+        """Build ``length`` elements from one iterable per leaf."""
+        return list(self._build(iter(columns), length))
+
+    def _build(self, columns: Iterator[Iterable[Any]], length: int) -> Iterable[Any]:
+        if self.kind == _LEAF:
+            return next(columns)
+        if self.kind == _NONE:
+            return [None] * length
+        parts = [child._build(columns, length) for child in self.children]
+        if self.kind == _TUPLE:
+            return zip(*parts, strict=True) if parts else [()] * length
+        if self.kind == _DICT:
+            return self._dicts(dict(zip(self.keys, parts, strict=True)), length)
+        return starmap(_constructor(self.record, self.keys), zip(*parts, strict=True))
+
+    def _dicts(self, parts: dict[Any, Iterable[Any]], length: int) -> Iterable[dict[Any, Any]]:
+        # ``record`` of a dict keeps the order in which its keys were written. Displays of a known
+        # length are three times as fast as dict(zip(...)), and most elements have few keys.
+        order = self.record if isinstance(self.record, tuple) else self.keys
+        columns = [parts[key] for key in order]
+        match order:
+            case ():
+                return [{} for _ in range(length)]
+            case (k,):
+                return [{k: a} for a in columns[0]]
+            case (k, m):
+                return [{k: a, m: b} for a, b in zip(*columns, strict=True)]
+            case (k, m, n):
+                return [{k: a, m: b, n: c} for a, b, c in zip(*columns, strict=True)]
+            case _:
+                return [dict(zip(order, row, strict=True)) for row in zip(*columns, strict=True)]
+
+    def nest(self, inner: Iterator[Structure]) -> Structure:
+        """This structure with another one in place of each leaf, in the order of the leaves."""
+        if self.kind == _LEAF:
+            return next(inner)
+        children = tuple(child.nest(inner) for child in self.children)
+        return Structure(self.kind, self.keys, children, self.record)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Structure):
+            return NotImplemented
+        return (
+            self.kind == other.kind
+            and self.keys == other.keys
+            and self.children == other.children
+            and (self.kind == _DICT or _same_record(self.record, other.record))
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.keys, self.children))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Structure, (self.kind, self.keys, self.children, self.record)
+
+    def __repr__(self) -> str:
+        if self.kind == _LEAF:
+            return "*"
+        if self.kind == _NONE:
+            return "None"
+        if self.kind == _TUPLE:
+            return f"({', '.join(map(repr, self.children))}{',' * (len(self.children) == 1)})"
+        pairs = list(zip(self.keys, self.children, strict=True))
+        if self.kind == _DICT:
+            return "{" + ", ".join(f"{key!r}: {child}" for key, child in pairs) + "}"
+        name = getattr(self.record, "__name__", "record")
+        return f"{name}({', '.join(f'{key}={child}' for key, child in pairs)})"
+
+
+LEAF = Structure(_LEAF)
+NONE = Structure(_NONE)
+
+
+def tuple_of(*children: Structure) -> Structure:
+    return Structure(_TUPLE, (), children)
+
+
+def structure_of(element: Any) -> Structure:
+    """The structure of one element, or of a nested spec."""
+    kind = type(element)
+    if element is None:
+        return NONE
+    if kind is tuple:
+        return Structure(_TUPLE, (), tuple(map(structure_of, element)))
+    if kind is dict:
+        keys = _sorted_keys(element)
+        # The written order rides along in ``record``, so that dicts come out as they went in.
+        children = tuple(structure_of(element[key]) for key in keys)
+        return Structure(_DICT, keys, children, tuple(element))  # type: ignore[arg-type]
+    if is_namedtuple(kind) or is_dataclass_element(kind):
+        fields = record_fields(kind)
+        children = tuple(structure_of(getattr(element, field)) for field in fields)
+        return Structure(_RECORD, fields, children, kind)
+    return LEAF
+
+
+def is_dataclass_element(kind: type) -> bool:
+    """Whether a class is a user's dataclass (specs are dataclasses too, but they are leaves)."""
+    return dataclasses.is_dataclass(kind) and not hasattr(kind, "__keepset_leaf__")
+
+
+def record_fields(kind: type) -> tuple[str, ...]:
+    if dataclasses.is_dataclass(kind):
+        return tuple(field.name for field in dataclasses.fields(kind))
+    return tuple(kind._fields)  # type: ignore[attr-defined]
+
+
+def map_structure(function: Callable[..., Any], first: Any, *others: Any) -> Any:
+    """Apply ``function`` leaf by leaf to one or more elements of one structure."""
+    structure = structure_of(first)
+    leaves = [structure.leaves(element) for element in (first, *others)]
+    return structure.build([function(*group) for group in zip(*leaves, strict=True)])
+
+
+def _sorted_keys(mapping: Mapping[Any, Any]) -> tuple[Any, ...]:
+    try:
+        return tuple(sorted(mapping))
+    except TypeError:
+        return tuple(sorted(mapping, key=lambda key: (type(key).__name__, repr(key))))
+
+
+def _constructor(record: Any, fields: tuple[str, ...]) -> Callable[..., Any]:
+    if is_namedtuple(record):
+        return record  # type: ignore[no-any-return]
+    return lambda *values: record(**dict(zip(fields, values, strict=True)))
+
+
+def _same_record(one: Any, other: Any) -> bool:
+    # Named tuples are compared by name: one read from a file has a class of its own.
+    return one is other or (
+        getattr(one, "__name__", None) == getattr(other, "__name__", None)
+        and isinstance(one, type) == isinstance(other, type)
+    )

@@ -1,0 +1,1 @@
+"""One transformation per file, each a node and its cursor."""

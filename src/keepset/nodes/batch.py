@@ -1,0 +1,134 @@
+"""Batch: put consecutive elements together along a new first axis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from keepset.core.chunk import EMPTY, Chunk, concat
+from keepset.core.column import column_batches
+from keepset.core.cursor import Cursor, Marked, State
+from keepset.core.dtypes import Array
+from keepset.core.node import INFINITE, Node, scaled
+from keepset.core.run import Run
+from keepset.core.spec import Spec, map_spec
+from keepset.errors import ElementError, InvalidArgumentError
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Batch(Node):
+    """Groups of ``batch_size`` elements; the last may be smaller unless ``drop_remainder``."""
+
+    parent: Node
+    batch_size: int
+    drop_remainder: bool = False
+
+    def __post_init__(self) -> None:
+        if self.batch_size < 1:
+            raise InvalidArgumentError(f"batch_size must be at least 1, not {self.batch_size}")
+
+    def cursor(self, run: Run) -> Cursor:
+        return BatchCursor(self, self.parent.cursor(run.input(0)))
+
+    def cardinality(self) -> int:
+        return scaled(self.parent.cardinality(), self._batches)
+
+    def _batches(self, elements: int) -> int:
+        return (
+            elements // self.batch_size if self.drop_remainder else -(-elements // self.batch_size)
+        )
+
+    def infer_spec(self, spec: Callable[[Node], Spec]) -> Spec:
+        fixed = self.drop_remainder or self.parent.cardinality() == INFINITE
+        size = self.batch_size if fixed else None
+        return map_spec(lambda leaf: leaf.batched(size), spec(self.parent))
+
+    def obstacle(self) -> str | None:
+        return self.parent.obstacle()
+
+    def gather(self, indices: Array, run: Run) -> Chunk:
+        length, size = self.parent.cardinality(), self.batch_size
+        starts = indices * size
+        stops = starts + size if length < 0 else np.minimum(starts + size, length)
+        rows = np.concatenate([np.arange(a, b) for a, b in zip(starts, stops, strict=True)])
+        chunk = self.parent.gather(rows, run.input(0))
+        if len(chunk) == len(indices) * size:
+            return self.group(chunk)
+        # The short batch at the end may stand anywhere among those asked for.
+        cuts = np.cumsum([0, *(stops - starts)])
+        groups = [self.group(chunk[a:b]).rows for a, b in pairwise(cuts)]
+        return Chunk.from_rows([batch for group in groups for batch in group])
+
+    def group(self, chunk: Chunk) -> Chunk:
+        """Batches of the elements in ``chunk``: a multiple of the size, or less than one batch."""
+        size = min(self.batch_size, len(chunk))
+        columns = [column_batches(column, size, self.title) for column in chunk.columns]
+        return Chunk.from_columns(chunk.structure, columns, len(chunk) // size)
+
+
+class BatchCursor(Cursor):
+    """Collects whole batches from its parent and never reads further than it needs."""
+
+    def __init__(self, node: Batch, parent: Cursor) -> None:
+        self._node, self._parent = node, Marked(parent)
+        self._error: Exception | None = None
+        self._spoilt = 0
+
+    def read(self, max_rows: int) -> Chunk:
+        if self._error is not None:
+            return self._fail(self._error)
+        size = self._node.batch_size
+        chunk = self._collect(max_rows * size)
+        whole = len(chunk) - len(chunk) % size
+        if self._error is not None:
+            # The elements before the failed one count as unread until the error is raised.
+            self._parent.unread(chunk[whole:])
+            self._spoilt = len(chunk) - whole
+            if not whole:
+                return self._fail(self._error)
+        elif len(chunk) > whole:
+            if whole:
+                self._parent.unread(chunk[whole:])
+            elif self._node.drop_remainder:
+                return EMPTY
+        if not len(chunk):
+            return EMPTY
+        return self._group(chunk[:whole] if whole else chunk)
+
+    def _collect(self, wanted: int) -> Chunk:
+        parts: list[Chunk] = []
+        try:
+            while wanted and (chunk := self._parent.read(wanted)):
+                parts.append(chunk)
+                wanted -= len(chunk)
+        except Exception as error:
+            self._error = error
+        return concat(parts)
+
+    def _group(self, chunk: Chunk) -> Chunk:
+        try:
+            return self._node.group(chunk)
+        except ElementError:
+            if len(chunk) <= self._node.batch_size:
+                raise
+            # Some batch does not fit together; give those before it first.
+            self._parent.unread(chunk[self._node.batch_size :])
+            return self._node.group(chunk[: self._node.batch_size])
+
+    def _fail(self, error: Exception) -> Chunk:
+        # As in TensorFlow, the batch that an element failed in is lost as a whole.
+        self._parent.skip(self._spoilt)
+        self._error, self._spoilt = None, 0
+        raise error
+
+    def state(self) -> State:
+        return {"parent": self._parent.state()}
+
+    def restore(self, state: State) -> None:
+        self._parent.restore(state["parent"])
+
+    def close(self) -> None:
+        self._parent.close()

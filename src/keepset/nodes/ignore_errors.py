@@ -1,0 +1,55 @@
+"""IgnoreErrors: leave out the elements that fail."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from keepset.core.chunk import Chunk
+from keepset.core.cursor import Cursor, State
+from keepset.core.node import UNKNOWN, Node
+from keepset.core.run import Run
+from keepset.core.spec import Spec
+
+_log = logging.getLogger("keepset")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class IgnoreErrors(Node):
+    """Elements whose computation raises are dropped, with a logged warning if wished."""
+
+    parent: Node
+    log_warning: bool = False
+
+    def cursor(self, run: Run) -> Cursor:
+        return _IgnoreErrorsCursor(self, self.parent.cursor(run.input(0)))
+
+    def cardinality(self) -> int:
+        return UNKNOWN
+
+    def infer_spec(self, spec: Callable[[Node], Spec]) -> Spec:
+        return spec(self.parent)
+
+
+class _IgnoreErrorsCursor(Cursor):
+    def __init__(self, node: IgnoreErrors, parent: Cursor) -> None:
+        self._node, self._parent = node, parent
+
+    def read(self, max_rows: int) -> Chunk:
+        while True:
+            try:
+                return self._parent.read(max_rows)
+            except Exception as error:
+                level = logging.WARNING if self._node.log_warning else logging.DEBUG
+                notes = "; ".join(getattr(error, "__notes__", ()))
+                _log.log(level, "ignored %s: %s (%s)", type(error).__name__, error, notes)
+
+    def state(self) -> State:
+        return {"parent": self._parent.state()}
+
+    def restore(self, state: State) -> None:
+        self._parent.restore(state["parent"])
+
+    def close(self) -> None:
+        self._parent.close()

@@ -1,0 +1,286 @@
+"""Interleave: several data sets at once, a few elements from each in turn.
+
+The order is TensorFlow's: a slot that comes to its end passes its turn, and takes up the next
+input when its turn comes round again.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+from keepset.core.chunk import EMPTY, Chunk
+from keepset.core.cursor import Cursor, State
+from keepset.core.node import UNKNOWN, Node, must_run
+from keepset.core.run import Run
+from keepset.core.spec import Spec
+from keepset.errors import InvalidArgumentError
+from keepset.nodes.flat_map import call_for_node
+from keepset.nodes.nested import Nested
+from keepset.nodes.parallel import AUTOTUNE, Parallelism
+from keepset.workers.threads import Task, ThreadPool
+
+_QUICK_FETCH_S = 0.002
+_LARGEST_FETCH = 1024
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Interleave(Node):
+    """``block_length`` elements from each of ``cycle_length`` data sets in turn."""
+
+    parent: Node
+    function: Callable[..., Any]
+    cycle_length: int
+    block_length: int = 1
+    parallelism: Parallelism | None = None
+
+    def __post_init__(self) -> None:
+        if self.cycle_length < 1 and self.cycle_length != AUTOTUNE:
+            raise InvalidArgumentError(
+                f"cycle_length must be at least 1 or AUTOTUNE, not {self.cycle_length}"
+            )
+        if self.block_length < 1:
+            raise InvalidArgumentError(f"block_length must be at least 1, not {self.block_length}")
+
+    def cursor(self, run: Run) -> Cursor:
+        return _InterleaveCursor(self, run)
+
+    def cardinality(self) -> int:
+        return UNKNOWN
+
+    def infer_spec(self, spec: Callable[[Node], Spec]) -> Spec:
+        return must_run()
+
+
+class _Slot:
+    """One of the data sets in the cycle, with the rows fetched from it and not yet given."""
+
+    def __init__(self, before: State, position: int, node: Node, nested: Nested) -> None:
+        self.before, self.position, self._nested = before, position, nested
+        # Where nobody can notice, rows are fetched by the hundred.
+        self.may_fetch_ahead = node.may_run_ahead and node.is_pure
+        self.rows: list[Any] = []
+        self.given = 0
+        self.task: Task | None = None
+        self._fetch_rows = 1
+        self._rows_from: State = {}
+        self._task_from: State = {}
+
+    def plan_fetch(self, at_most: int | None) -> Task:
+        """A call that fetches the next rows; nobody runs it yet."""
+        self._task_from = self._nested.state()
+        count = self._fetch_rows if at_most is None else min(at_most, self._fetch_rows)
+        self.task = Task(lambda: self._fetch(count))
+        return self.task
+
+    def _fetch(self, count: int) -> Chunk:
+        began = time.perf_counter()
+        chunk = self._nested.read(count)
+        if time.perf_counter() - began < _QUICK_FETCH_S:
+            self._fetch_rows = min(2 * self._fetch_rows, _LARGEST_FETCH)
+        else:
+            self._fetch_rows = max(1, self._fetch_rows // 2)
+        return chunk
+
+    @property
+    def is_ready(self) -> bool:
+        return self.given < len(self.rows) or (self.task is not None and self.task.is_done)
+
+    def refill(self) -> bool:
+        """Wait for the fetched rows; False at the data set's end."""
+        task, self.task = self.task, None
+        assert task is not None
+        rows_from = self._task_from
+        self.rows, self.given = task.result().rows, 0
+        self._rows_from = rows_from
+        return bool(self.rows)
+
+    def state(self) -> State:
+        if self.given < len(self.rows):
+            place: list[Any] = [self._rows_from, self.given]
+        else:
+            place = [self._nested.state() if self.task is None else self._task_from, 0]
+        return {"before": self.before, "position": self.position, "nested": place}
+
+    def skip(self, count: int) -> None:
+        self._nested.skip(count)
+
+    def close(self) -> None:
+        if self.task is not None and not self.task.cancel():
+            self.task.wait()
+        self._nested.close()
+
+
+class _InterleaveCursor(Cursor):
+    def __init__(self, node: Interleave, run: Run) -> None:
+        self._node, self._run = node, run
+        self._parent = node.parent.cursor(run.input(0))
+        cores = run.options.threads or os.cpu_count() or 1
+        self._slots: list[_Slot | None] = [None] * (
+            node.cycle_length if node.cycle_length > 0 else cores
+        )
+        self._turn = 0
+        self._in_block = 0
+        self._position = -1
+        self._inputs_ended = False
+        self._workers, self._ordered = 0, True
+        if node.parallelism is not None:
+            calls, wanted = node.parallelism.calls, node.parallelism.deterministic
+            self._workers = min(calls if calls > 0 else cores, len(self._slots))
+            chosen = run.options.deterministic if wanted is None else wanted
+            self._ordered = chosen is not False
+            self._pool = run.session.shared(ThreadPool)
+            self._pool.reserve(self._workers)
+
+        self._error: Exception | None = None
+        self._opening_from: State | None = None
+
+    def read(self, max_rows: int) -> Chunk:
+        if self._error is not None:
+            self._raise(self._error)
+        out: list[Any] = []
+        try:
+            while len(out) < max_rows and not self._is_over():
+                if self._workers:
+                    self._keep_fetching()
+                out += self._take_turn(max_rows - len(out))
+        except Exception as error:
+            self._error = error
+            if not out:
+                self._raise(error)
+        return Chunk.from_rows(out) if out else EMPTY
+
+    def _raise(self, error: Exception) -> None:
+        self._error = self._opening_from = None
+        raise error
+
+    def _is_over(self) -> bool:
+        return self._inputs_ended and not any(self._slots)
+
+    def _take_turn(self, room: int) -> list[Any]:
+        """What the slot whose turn it is has to give; nothing if it only changed its state."""
+        slot = self._slots[self._turn]
+        if slot is None:
+            if self._inputs_ended or not self._open(self._turn):
+                self._pass_turn()
+            return []
+        if slot.given == len(slot.rows):
+            slot = self._filled_slot(slot, room)
+            if slot is None:
+                return []
+        if rows := self._whole_rounds(room):
+            return rows
+        count = min(room, self._node.block_length - self._in_block)
+        rows = slot.rows[slot.given : slot.given + count]
+        slot.given += len(rows)
+        self._in_block += len(rows)
+        if self._in_block == self._node.block_length:
+            self._pass_turn()
+        return rows
+
+    def _pass_turn(self) -> None:
+        self._in_block, self._turn = 0, (self._turn + 1) % len(self._slots)
+
+    def _filled_slot(self, slot: _Slot, room: int) -> _Slot | None:
+        """The slot with rows to give, or None if its data set has ended and the turn has passed."""
+        if not self._ordered and not slot.is_ready:
+            slot = self._any_ready(slot)
+        if slot.task is None:
+            left = self._node.block_length - self._in_block
+            slot.plan_fetch(None if slot.may_fetch_ahead or self._workers else min(room, left))
+        if slot.given < len(slot.rows) or slot.refill():
+            return slot
+        slot.close()
+        self._slots[self._turn] = None
+        self._pass_turn()
+        return None
+
+    def _any_ready(self, slot: _Slot) -> _Slot:
+        """Where order does not matter, whoever has rows may go first."""
+        for turn, other in enumerate(self._slots):
+            if other is not None and other.is_ready:
+                self._turn, self._in_block = turn, 0
+                return other
+        return slot
+
+    def _whole_rounds(self, room: int) -> list[Any]:
+        """Several rounds at once, while every slot has rows: one from each, again and again."""
+        if self._turn or self._node.block_length > 1 or len(self._slots) > room:
+            return []
+        slots = [slot for slot in self._slots if slot is not None]
+        rounds = min(len(slot.rows) - slot.given for slot in slots)
+        rounds = min(rounds, room // len(self._slots))
+        if len(slots) < len(self._slots) or rounds < 1:
+            return []
+        rows = [slot.rows[slot.given : slot.given + rounds] for slot in slots]
+        for slot in slots:
+            slot.given += rounds
+        return list(chain.from_iterable(zip(*rows, strict=True)))
+
+    def _open(self, turn: int) -> bool:
+        """Put the next input's data set into a slot; False if there is none."""
+        self._opening_from = self._parent.state()
+        chunk = self._parent.read(1)
+        if len(chunk):
+            self._position += 1
+            slot = self._make_slot(self._opening_from, self._position, chunk.rows[0], None)
+            self._slots[turn] = slot
+        else:
+            self._inputs_ended = True
+        self._opening_from = None
+        return not self._inputs_ended
+
+    def _make_slot(self, before: State, position: int, element: Any, place: State | None) -> _Slot:
+        node = call_for_node(self._node.function, element, self._node.title, position)
+        return _Slot(before, position, node, Nested(node, self._run, place))
+
+    def _keep_fetching(self) -> None:
+        """Open what can be open, and have the workers fetch from as many as they may."""
+        count = len(self._slots)
+        fetching = sum(
+            s is not None and s.task is not None and not s.task.is_done for s in self._slots
+        )
+        for turn in (i % count for i in range(self._turn, self._turn + count)):
+            if self._slots[turn] is None and not self._inputs_ended:
+                self._open(turn)
+            slot = self._slots[turn]
+            if slot is not None and slot.task is None and fetching < self._workers:
+                self._pool.enqueue(slot.plan_fetch(None))
+                fetching += 1
+
+    def state(self) -> State:
+        failed_to_open = self._error is not None and self._opening_from is not None
+        return {
+            "parent": self._opening_from if failed_to_open else self._parent.state(),
+            "position": self._position - (1 if failed_to_open else 0),
+            "turn": self._turn,
+            "in_block": self._in_block,
+            "ended": self._inputs_ended,
+            "slots": [None if slot is None else slot.state() for slot in self._slots],
+        }
+
+    def restore(self, state: State) -> None:
+        self._parent.restore(state["parent"])
+        self._position, self._inputs_ended = state["position"], state["ended"]
+        self._turn, self._in_block = state["turn"], state["in_block"]
+        self._slots = [None if saved is None else self._reopen(saved) for saved in state["slots"]]
+
+    def _reopen(self, saved: State) -> _Slot:
+        cursor = self._node.parent.cursor(self._run.input(0))
+        cursor.restore(saved["before"])
+        element = cursor.read(1).rows[0]
+        cursor.close()
+        place, given = saved["nested"]
+        slot = self._make_slot(saved["before"], saved["position"], element, place)
+        slot.skip(given)
+        return slot
+
+    def close(self) -> None:
+        for slot in self._slots:
+            if slot is not None:
+                slot.close()
+        self._parent.close()

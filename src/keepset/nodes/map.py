@@ -1,0 +1,45 @@
+"""Map: call a function on each element."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from keepset.core.conform import conformer
+from keepset.core.cursor import Cursor
+from keepset.core.node import Node, must_run
+from keepset.core.run import Run
+from keepset.core.spec import Spec
+from keepset.nodes.parallel import ParallelCursor, Parallelism
+from keepset.nodes.rowwise import RowStage, Step
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Map(RowStage):
+    """``function(*element)`` for each element; results are made into elements."""
+
+    function: Callable[..., Any]
+    output_signature: Any = None
+    parallelism: Parallelism | None = None
+
+    def cursor(self, run: Run) -> Cursor:
+        if self.parallelism is None:
+            return super().cursor(run)
+        return ParallelCursor(self, self.parallelism, run)
+
+    @property
+    def fuses(self) -> bool:
+        return self.parallelism is None
+
+    def steps(self, run: Run) -> list[Step]:
+        if self.output_signature is None:
+            return [Step("map", self.function, self.title)]
+        check = conformer(self.output_signature)
+        return [Step("map_checked", self.function, self.title), Step("convert", check, self.title)]
+
+    def cardinality(self) -> int:
+        return self.parent.cardinality()
+
+    def infer_spec(self, spec: Callable[[Node], Spec]) -> Spec:
+        return must_run() if self.output_signature is None else self.output_signature

@@ -1,0 +1,242 @@
+"""Parallel map: rows are handed to workers in groups, and come back in order.
+
+A hand-over between threads can cost a tenth of a millisecond, so a group is as large as takes
+about two milliseconds to compute: one row of an expensive function, thousands of a cheap one.
+Between processes a hand-over costs several times that, and groups are ten times as large.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+from keepset.core.chunk import EMPTY, Chunk, concat
+from keepset.core.cursor import Cursor, State
+from keepset.core.run import Run
+from keepset.errors import InvalidArgumentError
+from keepset.nodes.autotune import MOST_THREADS, Autotuner
+from keepset.nodes.rowwise import RowLoop, RowStage, Step
+from keepset.workers.processes import ProcessPool
+from keepset.workers.threads import Task, ThreadPool
+
+AUTOTUNE: Final = -1
+
+_THREAD_GROUP_S = 0.002
+_PROCESS_GROUP_S = 0.02
+_LARGEST_GROUP = 4096
+
+
+@dataclass(frozen=True)
+class Parallelism:
+    """How many calls at once, whether in order, and by what kind of worker."""
+
+    calls: int
+    deterministic: bool | None = None
+    executor: str = "thread"
+
+    def __post_init__(self) -> None:
+        if self.calls < 1 and self.calls != AUTOTUNE:
+            raise InvalidArgumentError(
+                f"num_parallel_calls must be at least 1, AUTOTUNE or None, not {self.calls}"
+            )
+        if self.executor not in ("thread", "process"):
+            raise InvalidArgumentError(
+                f"executor {self.executor!r} is unknown; choose 'thread' or 'process'"
+            )
+
+
+class Outcome(NamedTuple):
+    """The results, the number of rows used, the error that ended the loop early, the time taken."""
+
+    chunk: Chunk
+    used: int
+    error: Exception | None
+    seconds: float
+
+
+class GroupCall:
+    """Runs the steps of a stage over a group of rows, here or in another process."""
+
+    def __init__(self, steps: list[Step]) -> None:
+        self._steps = steps
+
+    def __call__(
+        self, chunk: Chunk, position: int, on_row: Callable[[int], None] | None = None
+    ) -> Outcome:
+        began = time.perf_counter()
+        loop = RowLoop(self._steps)
+        loop.progress[1] = position - 1
+        out, used, error = loop.run(chunk.rows, on_row)
+        seconds = time.perf_counter() - began
+        return Outcome(Chunk.from_rows(out), used, error and loop.explain(error), seconds)
+
+
+@dataclass
+class _Group:
+    """Rows under way: ``skip`` rows behind the parent's state ``before``, ``given`` already."""
+
+    before: State
+    skip: int
+    position: int
+    rows: Chunk
+    task: Task
+    given: int = 0
+
+    def state(self) -> list[Any]:
+        left = len(self.rows) - self.given
+        return [self.before, self.skip + self.given, left, self.position + self.given]
+
+
+class ParallelCursor(Cursor):
+    """Keeps up to ``calls`` groups in the workers' hands and gives finished ones."""
+
+    def __init__(self, node: RowStage, parallelism: Parallelism, run: Run) -> None:
+        self._node, self._run = node, run
+        self._parent = node.parent.cursor(run.input(0))
+        chosen = parallelism.deterministic
+        if chosen is None:
+            chosen = run.options.deterministic
+        self._ordered = chosen is not False
+        self._in_processes = parallelism.executor == "process"
+        cores = run.options.threads or os.cpu_count() or 1
+        most = cores if self._in_processes else MOST_THREADS
+        self._tuner = Autotuner(parallelism.calls, cores, most)
+        self._pool = run.session.shared(ThreadPool)
+        self._pool.reserve(self._tuner.most)
+        self._compute: Callable[..., Any] = GroupCall(node.steps(run))
+        if self._in_processes:
+            steps = self._compute
+            processes = run.session.resource(
+                (ProcessPool, run.where), lambda: ProcessPool(steps, node.title)
+            )
+            self._compute = processes.call
+        self._groups: deque[_Group] = deque()
+        self._group_rows = 1
+        self._position = 0
+        self._ended = False
+        self._parent_error: Exception | None = None
+
+    def read(self, max_rows: int) -> Chunk:
+        while True:
+            self._hand_out(max_rows)
+            if not self._groups:
+                return self._end()
+            chunk = self._give(self._finished_group(), max_rows)
+            if len(chunk):
+                return chunk
+
+    def _end(self) -> Chunk:
+        error, self._parent_error = self._parent_error, None
+        if error is not None:
+            raise error
+        return EMPTY
+
+    def _hand_out(self, max_rows: int) -> None:
+        """Keep the workers busy; finished groups may wait up to as many again."""
+        in_line = self._tuner.in_line and not self._in_processes
+        level = 1 if in_line else self._tuner.level
+        while not self._ended and self._parent_error is None and len(self._groups) < 2 * level:
+            if sum(not group.task.is_done for group in self._groups) >= level:
+                return
+            before = self._parent.state()
+            try:
+                rows = self._parent.read(
+                    min(self._group_rows, max_rows) if in_line else self._group_rows
+                )
+            except Exception as error:
+                self._parent_error = error
+                return
+            if not len(rows):
+                self._ended = True
+                return
+            self._groups.append(self._begin(before, 0, self._position, rows, in_line))
+            self._position += len(rows)
+
+    def _begin(
+        self, before: State, skip: int, position: int, rows: Chunk, in_line: bool = False
+    ) -> _Group:
+        call = partial(self._compute, rows, position)
+        # A task that no thread knows of is run by the reader itself.
+        task = Task(call) if in_line else self._pool.submit(call)
+        return _Group(before, skip, position, rows, task)
+
+    def _finished_group(self) -> _Group:
+        if not self._ordered:
+            for group in self._groups:
+                if group.task.is_done:
+                    return group
+        group = self._groups[0]
+        began = time.perf_counter()
+        group.task.result()
+        self._tuner.waited(time.perf_counter() - began)
+        return group
+
+    def _give(self, group: _Group, max_rows: int) -> Chunk:
+        outcome: Outcome = group.task.result()
+        chunk = outcome.chunk[group.given : group.given + max_rows]
+        group.given += len(chunk)
+        if group.given < len(outcome.chunk) or (len(chunk) and outcome.error):
+            return chunk
+        place = self._groups.index(group)
+        del self._groups[place]
+        self._learn(len(outcome.chunk), outcome.seconds)
+        if outcome.error is not None:
+            rest = group.rows[outcome.used :]
+            if len(rest):
+                skip, position = group.skip + outcome.used, group.position + outcome.used
+                self._groups.insert(place, self._begin(group.before, skip, position, rest))
+            raise outcome.error
+        return chunk
+
+    def _learn(self, rows: int, seconds: float) -> None:
+        self._tuner.finished(rows, seconds)
+        target = _PROCESS_GROUP_S if self._in_processes else _THREAD_GROUP_S
+        if seconds < target / 2:
+            self._group_rows = min(self._group_rows * 2, _LARGEST_GROUP)
+        elif seconds > target * 2:
+            self._group_rows = max(self._group_rows // 2, 1)
+
+    def skip(self, count: int) -> int:
+        if self._groups or self._parent_error is not None:
+            return super().skip(count)
+        skipped = self._parent.skip(count)
+        self._position += skipped
+        return skipped
+
+    def state(self) -> State:
+        groups = [group.state() for group in self._groups]
+        if self._ordered:
+            if groups:
+                before, skip, _, position = groups[0]
+                return {"parent": before, "skip": skip, "position": position}
+            return {"parent": self._parent.state(), "skip": 0, "position": self._position}
+        state = {"parent": self._parent.state(), "skip": 0, "position": self._position}
+        return state | {"pending": groups}
+
+    def restore(self, state: State) -> None:
+        self._parent.restore(state["parent"])
+        self._parent.skip(state["skip"])
+        self._position = state["position"]
+        for before, skip, count, position in state.get("pending", ()):
+            rows = self._read_again(before, skip, count)
+            self._groups.append(self._begin(before, skip, position, rows))
+
+    def _read_again(self, before: State, skip: int, count: int) -> Chunk:
+        """Rows that had been handed out when the state was taken, but not given."""
+        cursor = self._node.parent.cursor(self._run.input(0))
+        cursor.restore(before)
+        cursor.skip(skip)
+        parts = []
+        while count and (chunk := cursor.read(count)):
+            parts.append(chunk)
+            count -= len(chunk)
+        cursor.close()
+        return concat(parts)
+
+    def close(self) -> None:
+        self._parent.close()

@@ -1,0 +1,274 @@
+"""Row-wise stages: user functions called element by element, neighbours fused into one loop.
+
+A chain such as ``map, filter, map`` runs as one generated Python loop, so that functions are
+called in the order in which a plain ``for`` statement would call them, and no stage costs more
+than its function call and one type check.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+from keepset.core.chunk import EMPTY, Chunk
+from keepset.core.cursor import Cursor, Marked, State
+from keepset.core.dtypes import PLAIN_SCALARS, Array
+from keepset.core.element import to_returned_element
+from keepset.core.node import Node
+from keepset.core.run import Run
+
+
+class Memory(Protocol):
+    """What a step carries from row to row, as JSON."""
+
+    def state(self) -> Any: ...
+
+    def restore(self, state: Any) -> None: ...
+
+
+class Step(NamedTuple):
+    """One function of the loop. ``kind`` is a key of the templates below."""
+
+    kind: str
+    function: Callable[..., Any]
+    title: str
+    memory: Memory | None = None
+
+
+# What each kind of step does to the element ``x``. ``f`` is its function, ``at`` the element's
+# position in the stage's input, ``t`` the type that its last plain result had: a result of that
+# type is an element already. The text is ours alone: nothing a user writes gets into it.
+_CALL = "x = {f}(*x) if type(x) is tuple else {f}(x)"
+_TO_ELEMENT = (
+    "if type(x) is not {t}:",
+    "    x = to_element(x)",
+    "    if type(x) in plain: {t} = type(x)",
+)
+_TEMPLATES: dict[str, tuple[str, ...]] = {
+    "map": (_CALL, *_TO_ELEMENT),
+    "map_checked": (_CALL,),
+    "convert": ("x = {f}(x)",),
+    "filter": ("if not ({f}(*x) if type(x) is tuple else {f}(x)): continue", "{at} += 1"),
+    "take_while": (
+        "if not ({f}(*x) if type(x) is tuple else {f}(x)):",
+        "    step = ENDED",
+        "    break",
+    ),
+    "positional": ("x = {f}(x, {at})", *_TO_ELEMENT),
+    "carried": ("x = {f}(x)", *_TO_ELEMENT),
+}
+_ENDED = -1
+# Steps whose elements can be passed over without calling their functions.
+_ONE_TO_ONE = {"map", "map_checked", "convert", "positional"}
+
+
+@lru_cache(maxsize=256)
+def _compile(kinds: tuple[str, ...]) -> Callable[..., Callable[..., None]]:
+    """Generate the loop over rows for a chain of steps.
+
+    ``progress`` holds the number of the step at work and, for each stretch between two filters,
+    the position of the element in it, so that an error can say where it happened. The position in
+    the input is counted here only if a step asks for it.
+    """
+    body = ["at0 += 1"] if "positional" in kinds else []
+    stretch = 0
+    for number, kind in enumerate(kinds):
+        if len(kinds) > 1:
+            body.append(f"step = {number}")
+        names = {"f": f"f{number}", "t": f"t{number}", "at": f"at{stretch + (kind == 'filter')}"}
+        body.extend(line.format(**names) for line in _TEMPLATES[kind])
+        stretch += kind == "filter"
+    functions = ", ".join(f"f{i}" for i in range(len(kinds)))
+    hints = " = ".join(f"t{i}" for i in range(len(kinds)))
+    counters = ", ".join(f"at{i}" for i in range(stretch + 1))
+    lines = [
+        f"def make({functions}, plain, to_element):",
+        "    def loop(rows, append, progress):",
+        f"        step, {counters} = progress",
+        f"        {hints} = None",
+        "        try:",
+        "            for x in rows:",
+        *(f"                {line}" for line in body),
+        "                append(x)",
+        "        finally:",
+        f"            progress[:] = step, {counters}",
+        "    return loop",
+    ]
+    namespace: dict[str, Any] = {"ENDED": _ENDED}
+    exec("\n".join(lines), namespace)
+    return namespace["make"]  # type: ignore[no-any-return]
+
+
+class RowLoop:
+    """The compiled loop of a chain of steps, with its position counters."""
+
+    def __init__(self, steps: list[Step]) -> None:
+        self._steps = steps
+        make = _compile(tuple(step.kind for step in steps))
+        functions = [step.function for step in steps]
+        self._loop = make(*functions, PLAIN_SCALARS, to_returned_element)
+        filters = sum(step.kind == "filter" for step in steps)
+        self.progress = [0] + [-1] * (filters + 1)
+        self.memories = [step.memory for step in steps if step.memory is not None]
+        self.is_one_to_one = all(step.kind in _ONE_TO_ONE for step in steps)
+        self.has_positional_steps = any(step.kind == "positional" for step in steps)
+
+    def run(
+        self, rows: list[Any], on_row: Callable[[int], None] | None = None
+    ) -> tuple[list[Any], int, Exception | None]:
+        """Give the results, how many rows were used, and the error that stopped the loop.
+
+        ``on_row`` is told the number of each row before it is worked on.
+        """
+        out: list[Any] = []
+        remaining: Any = iter(rows)  # knows how many rows are left
+        source = remaining if on_row is None else _announced(remaining, on_row)
+        used, failure = len(rows), None
+        try:
+            self._loop(source, out.append, self.progress)
+        except Exception as error:
+            used, failure = used - remaining.__length_hint__(), error
+        if not self.has_positional_steps:
+            self.progress[1] += used
+        return out, used, failure
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether a step has said that no more elements are wanted."""
+        return self.progress[0] == _ENDED
+
+    @property
+    def failed_stretch(self) -> int:
+        """How many filters the element had passed that the loop stopped at."""
+        before = self._steps[: self.progress[0]]
+        return sum(step.kind == "filter" for step in before)
+
+    def explain(self, error: Exception, position: int | None = None) -> Exception:
+        """Say at which stage and element the loop stopped."""
+        at = self.progress[1 + self.failed_stretch] if position is None else position
+        return explain(error, self._steps[self.progress[0]].title, at)
+
+
+def _announced(rows: Iterator[Any], on_row: Callable[[int], None]) -> Iterator[Any]:
+    for number, row in enumerate(rows):
+        on_row(number)
+        yield row
+
+
+def explain(error: Exception, title: str, position: int) -> Exception:
+    """Add the stage and the element's position to a user's error, once."""
+    if isinstance(error, StopIteration):
+        # Let loose, it would look like the end of the data.
+        stopped = RuntimeError("the function raised StopIteration")
+        stopped.__cause__ = error
+        error = stopped
+    if not hasattr(error, "__keepset_explained__"):
+        error.add_note(f"in {title}, at element {position}")
+        error.__keepset_explained__ = True  # type: ignore[attr-defined]
+    return error
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RowStage(Node):
+    """A stage that is one or more steps of a row loop."""
+
+    parent: Node
+
+    # Whether there is exactly one element out for each one in.
+    one_to_one: ClassVar[bool] = True
+
+    @abstractmethod
+    def steps(self, run: Run) -> list[Step]:
+        """The steps that this stage adds to the loop."""
+
+    def cursor(self, run: Run) -> Cursor:
+        steps: list[Step] = []
+        node: Node = self
+        while isinstance(node, RowStage) and node.fuses:
+            steps[:0] = node.steps(run)
+            node, run = node.parent, run.input(0)
+        return _RowCursor(RowLoop(steps), node.cursor(run))
+
+    @property
+    def fuses(self) -> bool:
+        """Whether the stage can share a loop with its neighbours."""
+        return True
+
+    def obstacle(self) -> str | None:
+        if not self.one_to_one:
+            return f"{self.title} decides which elements there are only while it runs"
+        return self.parent.obstacle()
+
+    def gather(self, indices: Array, run: Run) -> Chunk:
+        rows = self.parent.gather(indices, run.input(0)).rows
+        loop = RowLoop(self.steps(run))
+        if loop.has_positional_steps:
+            return Chunk.from_rows(
+                [_one(loop, row, i) for row, i in zip(rows, indices, strict=True)]
+            )
+        out, used, error = loop.run(rows)
+        if error is not None:
+            raise loop.explain(error, int(indices[used - 1]))
+        return Chunk.from_rows(out)
+
+
+def _one(loop: RowLoop, row: Any, position: int) -> Any:
+    loop.progress[1] = int(position) - 1
+    out, _, error = loop.run([row])
+    if error is not None:
+        raise loop.explain(error)
+    return out[0]
+
+
+class _RowCursor(Cursor):
+    def __init__(self, loop: RowLoop, parent: Cursor) -> None:
+        self._loop, self._parent = loop, Marked(parent)
+        self._error: Exception | None = None
+
+    def read(self, max_rows: int) -> Chunk:
+        if self._error is not None:
+            self._raise(self._error)
+        while not self._loop.has_ended and (chunk := self._parent.read(max_rows)):
+            out, used, error = self._loop.run(chunk.rows)
+            if error is not None:
+                # The failed row is taken back as well until its error has been raised, so that a
+                # state taken before that still points to it.
+                self._parent.unread(chunk[used - 1 :])
+                self._error = self._loop.explain(error)
+                if not out:
+                    self._raise(self._error)
+            if out:
+                return Chunk.from_rows(out)
+        return EMPTY
+
+    def _raise(self, error: Exception) -> None:
+        self._parent.skip(1)
+        self._error = None
+        raise error
+
+    def skip(self, count: int) -> int:
+        if self._error is not None or not self._loop.is_one_to_one:
+            return super().skip(count)
+        skipped = self._parent.skip(count)
+        self._loop.progress[1] += skipped
+        return skipped
+
+    def state(self) -> State:
+        progress = list(self._loop.progress)
+        if self._error is not None:
+            for i in range(1, self._loop.failed_stretch + 2):
+                progress[i] -= 1
+        memory = [memory.state() for memory in self._loop.memories]
+        return {"parent": self._parent.state(), "progress": progress, "memory": memory}
+
+    def restore(self, state: State) -> None:
+        self._parent.restore(state["parent"])
+        self._loop.progress[:] = state["progress"]
+        for memory, carried in zip(self._loop.memories, state["memory"], strict=True):
+            memory.restore(carried)
+
+    def close(self) -> None:
+        self._parent.close()

@@ -1,0 +1,73 @@
+"""Scan: a map that carries a value from element to element."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from keepset.core.element import to_element
+from keepset.core.element_json import element_from_json, element_to_json
+from keepset.core.node import Node, must_run
+from keepset.core.run import Run
+from keepset.core.spec import Spec
+from keepset.core.structure import structure_of
+from keepset.errors import ElementError
+from keepset.nodes.rowwise import RowStage, Step
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Scan(RowStage):
+    """``carried, output = function(carried, element)``; the outputs are the elements."""
+
+    one_to_one: ClassVar[bool] = False
+
+    initial_state: Any
+    function: Callable[..., Any]
+    output_signature: Any = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "initial_state", to_element(self.initial_state))
+
+    def steps(self, run: Run) -> list[Step]:
+        carrier = _Carrier(self.function, self.initial_state)
+        return [Step("carried", carrier, self.title, carrier)]
+
+    def obstacle(self) -> str | None:
+        return f"{self.title} needs all elements before the one asked for"
+
+    def cardinality(self) -> int:
+        return self.parent.cardinality()
+
+    def infer_spec(self, spec: Callable[[Node], Spec]) -> Spec:
+        return must_run() if self.output_signature is None else self.output_signature
+
+
+class _Carrier:
+    """The function, with the value that it has reached."""
+
+    def __init__(self, function: Callable[..., Any], carried: Any) -> None:
+        self._function, self._carried = function, carried
+        self._structure = structure_of(carried)
+
+    def __call__(self, element: Any) -> Any:
+        result = self._function(self._carried, element)
+        if not isinstance(result, tuple | list) or len(result) != 2:
+            raise ElementError(
+                "the function of scan must return two values, the new state and the output, "
+                f"but it returned {type(result).__name__}"
+            )
+        carried = to_element(result[0])
+        if structure_of(carried) != self._structure:
+            raise ElementError(
+                f"the state of scan must keep its structure {self._structure}, but it became "
+                f"{structure_of(carried)}"
+            )
+        self._carried = carried
+        return result[1]
+
+    def state(self) -> Any:
+        return element_to_json(self._carried)
+
+    def restore(self, state: Any) -> None:
+        self._carried = element_from_json(state)

@@ -1,0 +1,25 @@
+"""Slice: every ``step``-th element of a stretch, also backwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from keepset.core.dtypes import Array
+from keepset.core.run import Run
+from keepset.nodes.indexed import Indexed
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Slice(Indexed):
+    """The elements at ``start, start + step, ...``, ``count`` of them."""
+
+    start: int
+    step: int
+    count: int
+
+    def cardinality(self) -> int:
+        return self.count
+
+    def translator(self, run: Run) -> Callable[[Array], Array]:
+        return lambda positions: positions * self.step + self.start

@@ -1,0 +1,30 @@
+"""TakeWhile: stop at the first element that a predicate refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from keepset.core.node import UNKNOWN, Node
+from keepset.core.run import Run
+from keepset.core.spec import Spec
+from keepset.nodes.rowwise import RowStage, Step
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TakeWhile(RowStage):
+    """Elements up to, but not including, the first for which ``predicate`` is false."""
+
+    one_to_one: ClassVar[bool] = False
+
+    predicate: Callable[..., Any]
+
+    def steps(self, run: Run) -> list[Step]:
+        return [Step("take_while", self.predicate, self.title)]
+
+    def cardinality(self) -> int:
+        return UNKNOWN
+
+    def infer_spec(self, spec: Callable[[Node], Spec]) -> Spec:
+        return spec(self.parent)

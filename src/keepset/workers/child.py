@@ -1,0 +1,69 @@
+"""What runs inside a worker process: receive a group of rows, compute, send the results."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import socket
+import struct
+import threading
+import traceback
+from typing import Any
+
+from keepset.workers.channel import Arena, Channel
+
+
+def main(connection: int, lifeline: int, incoming: int, outgoing: int, progress: int) -> None:
+    """Serve until the parent closes the connection. Arguments are file descriptors, -1 for none."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
+    threading.Thread(target=_die_with_parent, args=(lifeline,), daemon=True).start()
+    arenas = [None if fd < 0 else Arena(fd) for fd in (outgoing, incoming)]
+    channel = Channel(socket.socket(fileno=connection), *arenas)
+    announce = _announcer(progress)
+    try:
+        compute = channel.receive()
+        while True:
+            chunk, position = channel.receive()
+            channel.send(_answer(compute, chunk, position, announce))
+    except (EOFError, ConnectionError):
+        os._exit(0)
+
+
+def _die_with_parent(lifeline: int) -> None:
+    os.read(lifeline, 1)  # returns only when the parent is gone or closes its end
+    os._exit(1)
+
+
+def _announcer(descriptor: int) -> Any:
+    """Note the row at work where the parent can read it, should this process die of it."""
+    if descriptor < 0:
+        return None
+    shared, pack = Arena(descriptor).view(8), struct.Struct("<q").pack_into
+    return lambda number: pack(shared, 0, number)
+
+
+def _answer(compute: Any, chunk: Any, position: int, announce: Any) -> Any:
+    outcome = compute(chunk, position, announce)
+    error = outcome.error
+    if error is None:
+        return outcome
+    trace = "".join(traceback.format_tb(error.__traceback__))
+    error.add_note(f"in a worker process, where the traceback was:\n{trace.rstrip()}")
+    return outcome._replace(error=_portable(error))
+
+
+def _portable(error: Exception) -> Exception:
+    """The error itself if it survives the journey, else one with the same words."""
+    notes = list(getattr(error, "__notes__", ()))
+    try:
+        copy = pickle.loads(pickle.dumps(error))
+        if type(copy) is type(error):
+            error.__traceback__ = None
+            return error
+    except Exception as failure:  # any class may fail in any way when it is rebuilt
+        notes.append(f"(the error itself could not be handed over: {failure!r:.200})")
+    stand_in = RuntimeError(f"{type(error).__name__}: {error}")
+    for note in notes:
+        stand_in.add_note(note)
+    return stand_in

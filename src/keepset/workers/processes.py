@@ -1,0 +1,154 @@
+"""ProcessPool: worker processes for functions that hold the interpreter lock.
+
+Workers are fresh interpreters, not forks, and do not import the user's main script: functions come
+to them by value. So no ``if __name__ == "__main__"`` is needed and no lock is inherited half-held.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from typing import Any
+
+from keepset.core.chunk import Chunk
+from keepset.errors import WorkerDiedError
+from keepset.workers.channel import Channel, new_arena
+
+_BOOT = (
+    "import sys, json; sys.path[:] = json.loads(sys.argv[1]); "
+    "from keepset.workers.child import main; main(*map(int, sys.argv[2:]))"
+)
+_PATIENCE_S = 2.0
+
+
+class _Worker:
+    """One process, and our end of the connection to it."""
+
+    def __init__(self, compute: Any) -> None:
+        ours, theirs = socket.socketpair()
+        ending, self._lifeline = os.pipe()
+        arenas = [new_arena() for _ in range(3)]
+        to_worker, from_worker, self._progress = arenas
+        given = [arena.descriptor if arena else -1 for arena in arenas]
+        descriptors = [theirs.fileno(), ending, *given]
+        path = json.dumps([os.path.abspath(entry) for entry in sys.path])
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", _BOOT, path, *map(str, descriptors)],
+                pass_fds=[fd for fd in descriptors if fd >= 0],
+                stdin=subprocess.DEVNULL,
+                process_group=0,  # Ctrl-C in a terminal is the parent's to handle
+            )
+        finally:
+            theirs.close()
+            os.close(ending)
+        self._channel = Channel(ours, to_worker, from_worker)
+        self._in_use = threading.Lock()
+        try:
+            self._channel.send(compute)
+        except BaseException:
+            self.close()
+            raise
+
+    def call(self, chunk: Chunk, position: int, title: str) -> Any:
+        try:
+            with self._in_use:
+                self._channel.send((chunk, position))
+                return self._channel.receive()
+        except (EOFError, ConnectionError) as error:
+            self._process.wait()
+            raise WorkerDiedError(
+                f"the worker process of {title} {self._cause()} at element "
+                f"{position + self._row()}; look for a crash or a lack of memory in the function, "
+                'or try executor="thread" to see it happen in this process'
+            ) from error
+
+    def _cause(self) -> str:
+        code = self._process.returncode
+        if code < 0:
+            with suppress(ValueError):
+                return f"was killed by {signal.Signals(-code).name}"
+        return f"ended with exit code {code}"
+
+    def _row(self) -> int:
+        if self._progress is None:
+            return 0
+        with self._progress.view(8) as shared:
+            return int(struct.unpack_from("<q", shared)[0])
+
+    def hang_up(self) -> None:
+        """Tell the process to end, without waiting for it."""
+        self._channel.hang_up()
+        if self._lifeline >= 0:
+            os.close(self._lifeline)
+            self._lifeline = -1
+
+    def close(self) -> None:
+        self.hang_up()
+        try:
+            self._process.wait(_PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        # A call in another thread ends with the connection; its descriptors must not be closed,
+        # and perhaps given to somebody else, before that.
+        with self._in_use:
+            self._channel.close()
+        if self._progress is not None:
+            self._progress.close()
+            self._progress = None
+
+
+class ProcessPool:
+    """Worker processes that all run one function, started as calls come in."""
+
+    def __init__(self, compute: Any, title: str) -> None:
+        self._compute, self._title = compute, title
+        self._idle: list[_Worker] = []
+        self._all: list[_Worker] = []
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def call(self, chunk: Chunk, position: int) -> Any:
+        """Compute a group of rows in a worker that is free, or in a new one."""
+        worker = self._borrow()
+        try:
+            result = worker.call(chunk, position, self._title)
+        except BaseException:
+            with self._lock:
+                if worker in self._all:
+                    self._all.remove(worker)
+            worker.close()
+            raise
+        with self._lock:
+            self._idle.append(worker)
+        return result
+
+    def _borrow(self) -> _Worker:
+        with self._lock:
+            if self._idle:
+                return self._idle.pop()
+        worker = _Worker(self._compute)
+        with self._lock:
+            if self._closed:
+                worker.close()
+                raise WorkerDiedError(f"{self._title} was closed while it was starting a worker")
+            self._all.append(worker)
+        return worker
+
+    def close(self) -> None:
+        """End all workers, also those in the middle of a call."""
+        with self._lock:
+            self._closed = True
+            workers, self._all = self._all, []
+        for worker in workers:
+            worker.hang_up()
+        for worker in workers:
+            worker.close()

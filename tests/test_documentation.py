@@ -1,0 +1,123 @@
+"""Documentation that runs: every Python block, every example script and every relative link.
+
+The ``python`` blocks of one page run in order and share their names. A block that a ``text`` or
+``output`` block follows at once must print exactly that, where ``...`` stands for any text.
+"""
+
+import contextlib
+import doctest
+import io
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from textwrap import dedent
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTED = [*ROOT.glob("README.md"), *sorted(ROOT.glob("docs/**/*.md"))]
+EXAMPLES = sorted(ROOT.glob("examples/*.py"))
+LINKING = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("changes/*.md")), *DOCUMENTED[1:]]
+
+FENCED = re.compile(r"^( *)```(?P<language>\w*).*\n(?P<body>(?:.*\n)*?)\1``` *$", re.MULTILINE)
+LINK = re.compile(r"\]\((?P<target>[^)\s]+)[^)]*\)")
+ELSEWHERE = re.compile(r"[a-z]+:|#")  # an address with a scheme, or a place on the same page
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("page", DOCUMENTED, ids=name_of)
+def test_page_prints_what_it_says(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run_page(page, monkeypatch)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=name_of)
+def test_example_runs(example: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-W", "error", str(example)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("page", LINKING, ids=name_of)
+def test_relative_links_lead_somewhere(page: Path) -> None:
+    assert dead_links(page, ROOT) == []
+
+
+def test_a_page_whose_output_differs_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("```python\nx = 1\n```\n\nThen\n\n```python\nprint(x)\n```\n```text\n2\n```\n")
+    with pytest.raises(AssertionError, match=r"page\.md:8"):
+        run_page(page, monkeypatch)
+    page.write_text(page.read_text().replace("\n2\n", "\n...\n"))
+    run_page(page, monkeypatch)
+
+
+def test_a_dead_link_is_found(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("[a](page.md#top) [b](gone.md) [c](../..) [d](#top) ![e](https://x.org/y.png)")
+    assert dead_links(page, tmp_path) == ["gone.md", "../.."]
+
+
+@dataclass(frozen=True)
+class Block:
+    """A ``python`` block: its first line in the page, and the output that the page shows."""
+
+    line: int
+    source: str
+    output: str | None
+
+
+def run_page(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run a page as if it were the main program, so that pickle and dataclasses find its names."""
+    main = ModuleType("__main__")
+    monkeypatch.setitem(sys.modules, "__main__", main)
+    checker = doctest.OutputChecker()
+    for block in python_blocks(page.read_text()):
+        printed = run_block(block, page, main)
+        if block.output is not None:
+            same = checker.check_output(block.output, printed, doctest.ELLIPSIS)
+            assert same, f"{page}:{block.line} prints\n{printed}but the page says\n{block.output}"
+
+
+def run_block(block: Block, page: Path, main: ModuleType) -> str:
+    # The empty lines make line numbers those of the page: tracebacks and inspect show its text.
+    code = compile("\n" * (block.line - 1) + block.source, str(page), "exec")
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        exec(code, main.__dict__)
+    return printed.getvalue()
+
+
+def python_blocks(text: str) -> Iterator[Block]:
+    blocks = list(FENCED.finditer(text))
+    for block, following in zip_longest(blocks, blocks[1:]):
+        if block["language"] != "python":
+            continue
+        output = None
+        if following and following["language"] in ("text", "output"):
+            at_once = not text[block.end() : following.start()].strip()
+            output = dedent(following["body"]) if at_once else None
+        line = text.count("\n", 0, block.start("body")) + 1
+        yield Block(line, dedent(block["body"]), output)
+
+
+def dead_links(page: Path, root: Path) -> list[str]:
+    """List the links that lead to no file, or out of the repository."""
+    targets = [link["target"] for link in LINK.finditer(FENCED.sub("", page.read_text()))]
+    return [t for t in targets if not ELSEWHERE.match(t) and not leads_somewhere(t, page, root)]
+
+
+def leads_somewhere(target: str, page: Path, root: Path) -> bool:
+    path = (page.parent / target.partition("#")[0]).resolve()
+    return path.exists() and path.is_relative_to(root)

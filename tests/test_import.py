@@ -1,0 +1,46 @@
+"""What ``import keepset`` costs, and what it offers."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import keepset
+
+# Packages that only those who use them should wait for.
+FRAMEWORKS = (
+    *("tensorflow", "torch", "jax", "pandas", "polars", "ray"),
+    *("PIL", "datasets", "grain", "h5py", "cloudpickle"),
+)
+
+
+def test_import_pulls_in_no_framework(tmp_path: Path) -> None:
+    # An empty stand-in for each, so that an import is seen even where the package is not installed.
+    for name in FRAMEWORKS:
+        (tmp_path / f"{name}.py").touch()
+    program = "import json, keepset, sys; print(json.dumps([*sys.modules]))"
+    modules = json.loads(run(program, PYTHONPATH=str(tmp_path)))
+    assert "keepset" in modules
+    assert [name for name in FRAMEWORKS if name in modules] == []
+
+
+def test_import_adds_under_a_tenth_of_a_second_to_its_dependencies() -> None:
+    program = (
+        "import numpy, pyarrow, time; start = time.process_time(); import keepset; "
+        "print(time.process_time() - start)"
+    )
+    # Processor time and the best of five: the first may compile, and others share the machine.
+    assert min(float(run(program)) for _ in range(5)) < 0.1
+
+
+def test_public_names_are_sorted_and_exist() -> None:
+    assert keepset.__all__ == sorted(keepset.__all__)
+    assert [name for name in keepset.__all__ if not hasattr(keepset, name)] == []
+
+
+def run(program: str, **variables: str) -> str:
+    """Run a program in a new interpreter and return what it prints."""
+    # An empty value lets Python keep the bytecode, as it does for users.
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", **variables}
+    return subprocess.check_output([sys.executable, "-c", program], env=environment, text=True)
