@@ -104,7 +104,8 @@ class _StaticOrMethod:
 def _zip(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset:
     """Put the elements of several data sets side by side, until the shortest ends.
 
-    Works as ``Dataset.zip(a, b)``, as ``Dataset.zip((a, b))`` with any nesting, and as ``a.zip(b)``.
+    Works as ``Dataset.zip(a, b)``, as ``Dataset.zip((a, b))`` with any nesting, and as
+    ``a.zip(b)``.
 
     Example:
         >>> a, b = Dataset.range(3), Dataset.range(10, 13)
@@ -141,7 +142,7 @@ class Dataset:
     def __init__(self, node: Node) -> None:
         if not isinstance(node, Node):
             raise InvalidArgumentError(
-                "a Dataset is built by Dataset.range, from_tensor_slices, from_generator and the like"
+                "a Dataset is built by Dataset.range, from_tensor_slices, from_generator and such"
             )
         self._node = node
 
@@ -153,7 +154,7 @@ class Dataset:
 
         return _unpickle, (cloudpickle.dumps(self._node),)
 
-    # Sources ---------------------------------------------------------------------------------
+    # Sources.
 
     @staticmethod
     def range(*args: int, output_type: Any = np.int64, name: str | None = None) -> Dataset:
@@ -168,9 +169,7 @@ class Dataset:
         bounds = [int(arg) for arg in args]
         start, stop = (0, bounds[0]) if len(bounds) == 1 else bounds[:2]
         step = bounds[2] if len(bounds) == 3 else 1
-        dtype = as_dtype(output_type)
-        if isinstance(dtype, StringType):
-            raise InvalidArgumentError("range gives numbers; output_type cannot be string")
+        dtype = _number_type(output_type)
         return Dataset(Range(start=start, stop=stop, step=step, dtype=dtype, name=name))
 
     @staticmethod
@@ -267,7 +266,7 @@ class Dataset:
             >>> [int(x) for x in Dataset.counter(10, 5).take(3)]
             [10, 15, 20]
         """
-        return Dataset(Counter(start=start, step=step, dtype=np.dtype(as_dtype(dtype)), name=name))
+        return Dataset(Counter(start=start, step=step, dtype=_number_type(dtype), name=name))
 
     @staticmethod
     def sample_from_datasets(
@@ -316,7 +315,7 @@ class Dataset:
 
     zip = _StaticOrMethod(_zip)
 
-    # One element at a time ---------------------------------------------------------------------
+    # One element at a time.
 
     def map(
         self,
@@ -514,7 +513,7 @@ class Dataset:
             )
         )
 
-    # Data sets out of elements ------------------------------------------------------------------
+    # Data sets out of elements.
 
     def flat_map(self, map_func: Callable[..., Dataset], name: str | None = None) -> Dataset:
         """Make a data set of each element, and put these one after another.
@@ -651,7 +650,7 @@ class Dataset:
         )
         return Dataset(node)
 
-    # Batches -------------------------------------------------------------------------------------
+    # Batches.
 
     def batch(
         self,
@@ -761,7 +760,7 @@ class Dataset:
             Rebatch(parent=self._node, batch_size=sizes, drop_remainder=drop_remainder, name=name)
         )
 
-    # Order and length ----------------------------------------------------------------------------
+    # Order and length.
 
     def shuffle(
         self,
@@ -838,7 +837,7 @@ class Dataset:
         """
         return Dataset(Concatenate(parents=(self._node, _node_of(dataset)), name=name))
 
-    # Running ---------------------------------------------------------------------------------------
+    # Running.
 
     def prefetch(self, buffer_size: int, name: str | None = None) -> Dataset:
         """Compute up to ``buffer_size`` elements ahead, in a thread, while the consumer is busy."""
@@ -939,7 +938,7 @@ class Dataset:
         """The same as ``iter``: elements are NumPy already."""
         return iterate(self._node)
 
-    # Addressing --------------------------------------------------------------------------------------
+    # Addressing.
 
     def __getitem__(self, index: Any) -> Any:
         """``ds[i]`` is one element, ``ds[a:b]`` a data set; an error where there is no jumping."""
@@ -1011,7 +1010,7 @@ class Dataset:
         if obstacle is not None:
             raise NotAddressableError(f"elements cannot be had by position: {obstacle}")
 
-    # What it is ----------------------------------------------------------------------------------------
+    # What it is.
 
     @property
     def element_spec(self) -> Spec:
@@ -1081,6 +1080,13 @@ def _whole(value: Any, what: str) -> int:
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise InvalidArgumentError(f"{what} must be an integer, not {value!r:.60}")
     return int(value.__index__())
+
+
+def _number_type(dtype: Any) -> np.dtype[Any]:
+    wanted = as_dtype(dtype)
+    if isinstance(wanted, StringType):
+        raise InvalidArgumentError("the elements are numbers; their dtype cannot be string")
+    return wanted
 
 
 def _seed(seed: Any) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from keepset.core.element import to_element
 from keepset.core.node import Node
 from keepset.core.run import Run
 from keepset.core.spec import Spec, map_spec, spec_of
-from keepset.core.structure import structure_of
+from keepset.core.structure import Structure, structure_of
 from keepset.errors import ElementError, InvalidArgumentError
 
 
@@ -27,37 +28,34 @@ class FromTensorSlices(Node):
     tensors: Any
 
     def __post_init__(self) -> None:
-        element = to_element(self.tensors)
-        structure = structure_of(element)
-        columns: list[Column] = []
-        for leaf in structure.leaves(element):
-            try:
-                columns.append(unstack_leaf(leaf))
-            except ElementError as error:
-                raise InvalidArgumentError(
-                    f"from_tensor_slices needs a first dimension to slice along: {error}"
-                ) from error
-        if not columns:
+        object.__setattr__(self, "tensors", to_element(self.tensors))
+        lengths = {len(column) for column in self._columns}
+        if not lengths:
             raise InvalidArgumentError("from_tensor_slices needs at least one array")
-        lengths = {len(column) for column in columns}
         if len(lengths) > 1:
             raise InvalidArgumentError(
                 f"from_tensor_slices needs leaves of one length, but they have {sorted(lengths)}"
             )
-        object.__setattr__(self, "tensors", element)
-        object.__setattr__(self, "_structure", structure)
-        object.__setattr__(self, "_columns", [_read_only(column) for column in columns])
-        object.__setattr__(self, "_length", lengths.pop())
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        self.__post_init__()
+    @cached_property
+    def _structure(self) -> Structure:
+        return structure_of(self.tensors)
+
+    @cached_property
+    def _columns(self) -> list[Column]:
+        try:
+            leaves = self._structure.leaves(self.tensors)
+            return [_read_only(unstack_leaf(leaf)) for leaf in leaves]
+        except ElementError as error:
+            raise InvalidArgumentError(
+                f"from_tensor_slices needs a first dimension to slice along: {error}"
+            ) from error
 
     def cursor(self, run: Run) -> Cursor:
         return _SlicesCursor(self)
 
     def cardinality(self) -> int:
-        return self._length  # type: ignore[attr-defined,no-any-return]
+        return len(self._columns[0])
 
     def infer_spec(self, spec: Callable[[Node], Spec]) -> Spec:
         return map_spec(lambda leaf: leaf.unbatched(), spec_of(self.tensors))
@@ -66,13 +64,13 @@ class FromTensorSlices(Node):
         return None
 
     def gather(self, indices: Array, run: Run) -> Chunk:
-        columns = [column_take(column, indices) for column in self._columns]  # type: ignore[attr-defined]
-        return Chunk.from_columns(self._structure, columns, len(indices))  # type: ignore[attr-defined]
+        columns = [column_take(column, indices) for column in self._columns]
+        return Chunk.from_columns(self._structure, columns, len(indices))
 
     def rows_between(self, start: int, stop: int) -> Chunk:
         """Elements ``start`` to ``stop`` as views."""
-        columns = [column[start:stop] for column in self._columns]  # type: ignore[attr-defined]
-        return Chunk.from_columns(self._structure, columns, stop - start)  # type: ignore[attr-defined]
+        columns = [column[start:stop] for column in self._columns]
+        return Chunk.from_columns(self._structure, columns, stop - start)
 
 
 class _SlicesCursor(Cursor):
