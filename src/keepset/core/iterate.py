@@ -41,11 +41,17 @@ class _Feed:
         if self._closed:
             raise StopIteration
         began = time.perf_counter()
-        chunk = self._cursor.read(self._size)
-        if not len(chunk):
+        try:
+            chunk = self._cursor.read(self._size)
+            rows = chunk.rows
+        except BaseException:
+            # An iterator that has raised is over, and its traceback may keep it alive for long.
+            self.close()
+            raise
+        if not rows:
             self.close()
             raise StopIteration
-        self._rows = iter(chunk.rows)
+        self._rows = iter(rows)
         if time.perf_counter() - began > _QUICK_READ_S:
             self._size = max(1, self._size // 2)
         elif self._size < self._limit:

@@ -13,7 +13,7 @@ from keepset.core.cursor import Cursor
 from keepset.core.dtypes import Array
 from keepset.core.options import Options
 from keepset.core.random import Randomness
-from keepset.core.run import Run, start
+from keepset.core.run import Run, look
 from keepset.core.spec import Spec, spec_of
 from keepset.errors import NotAddressableError, UnknownSpecError
 
@@ -147,7 +147,7 @@ class Node(ABC):
             return self._first_spec()
 
     def _first_spec(self) -> Spec:
-        run = start(self)
+        run = look(self)
         try:
             first = self.cursor(run).read(1)
         finally:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from weakref import WeakSet
 
 from keepset.core.options import Options
+from keepset.core.random import Randomness, philox
 
 if TYPE_CHECKING:
     from keepset.core.node import Node
@@ -19,6 +22,16 @@ class Closable(Protocol):
 
 
 R = TypeVar("R", bound=Closable)
+
+# Runs that hold threads or processes. They are closed while the interpreter is still whole: once
+# it is being taken down, threads no longer run and waiting for one would never end.
+_open_sessions: WeakSet[Session] = WeakSet()
+
+
+@atexit.register
+def _close_open_sessions() -> None:
+    for session in list(_open_sessions):
+        session.close()
 
 
 class Session:
@@ -31,25 +44,29 @@ class Session:
         outer: Session | None = None,
     ) -> None:
         self._outer = outer
-        self.options: Options = (
-            root.options() if outer is None else outer.options.merge(root.options())
-        )
+        own = root.options()
+        self.options: Options = own if outer is None else outer.options.merge(own)
         self.draws: dict[str, list[int]] = {}
+        self._known = draws or {}
+        self._sources: dict[str, Randomness] = {}
         self._resources: dict[object, Closable] = {}
         self._cleanup = ExitStack()
         self._lock = Lock()
-        self._draw_all(root, "", draws or {})
+        self._draw_all(root, "")
 
-    def _draw_all(self, node: Node, where: str, known: dict[str, list[int]]) -> None:
-        randomness = node.randomness
-        if randomness is not None:
-            if where in known:
-                randomness.advance_past(known[where][1])
-                self.draws[where] = list(known[where])
-            else:
-                self.draws[where] = [randomness.effective_seed, randomness.next_pass()]
+    def _draw_all(self, node: Node, where: str) -> None:
+        if node.randomness is not None:
+            self.draws[where] = self._draw(node.randomness, where)
         for i, parent in enumerate(node.inputs):
-            self._draw_all(parent, f"{where}.{i}", known)
+            self._draw_all(parent, f"{where}.{i}")
+
+    def _draw(self, randomness: Randomness, where: str) -> list[int]:
+        """The seed and the number of this pass, for the stage at ``where``."""
+        if where not in self._known:
+            return [randomness.effective_seed, randomness.next_pass()]
+        seed, number = self._known[where]
+        randomness.advance_past(number)
+        return [seed, number]
 
     def shared(self, make: Callable[[], R]) -> R:
         """The one resource of this class for the whole run, nested pipelines included."""
@@ -60,17 +77,49 @@ class Session:
         with self._lock:
             if key not in self._resources:
                 made = make()
-                self._cleanup.callback(made.close)
+                self.on_close(made.close)
                 self._resources[key] = made
             return self._resources[key]  # type: ignore[return-value]
 
     def on_close(self, action: Callable[[], Any]) -> None:
         """Call ``action`` when the run ends, before what was registered earlier."""
         self._cleanup.callback(action)
+        _open_sessions.add(self)
 
     def close(self) -> None:
         """End the run. Safe to call more than once."""
         self._cleanup.close()
+
+
+class _FirstPass(Session):
+    """A session that looks at the first pass without counting as one."""
+
+    def _draw(self, randomness: Randomness, where: str) -> list[int]:
+        # A node that is reached on two ways takes part in the first pass twice.
+        earlier = sum(source is randomness for source in self._sources.values())
+        self._sources[where] = randomness
+        return [randomness.effective_seed, earlier]
+
+
+class _Nested(Session):
+    """A session of a pipeline that an element stands for.
+
+    What it draws follows from ``key`` alone, so that opening the pipeline again, after a restore,
+    gives the same elements in the same order.
+    """
+
+    def __init__(self, root: Node, key: tuple[int, ...], outer: Session) -> None:
+        self._key = key
+        super().__init__(root, outer=outer)
+
+    def _draw(self, randomness: Randomness, where: str) -> list[int]:
+        # The opening stage's own seed counts only where the nested stage was given none: a
+        # pipeline whose stages are all seeded has the same order each time it is built.
+        seed, *place = self._key
+        number = int(philox(*place, len(self.draws)).random_raw())
+        if randomness.seed is not None:
+            return [randomness.seed, number]
+        return [int(philox(seed, number).random_raw()), number]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +129,7 @@ class Run:
     session: Session
     where: str = ""
     repetition: tuple[int, ...] = ()
+    keeps_order: bool = False
 
     def input(self, index: int) -> Run:
         """The view for the ``index``-th input; cursors pass it when they open their parents."""
@@ -88,6 +138,10 @@ class Run:
     def again(self, count: int) -> Run:
         """The view for the ``count``-th repetition of everything upstream."""
         return replace(self, repetition=(*self.repetition, count))
+
+    def in_order(self) -> Run:
+        """The view for inputs that must give the same order when they are read again."""
+        return replace(self, keeps_order=True)
 
     @property
     def options(self) -> Options:
@@ -101,22 +155,15 @@ class Run:
         return (seed, number, *self.repetition) if randomness.rerandomize else (seed,)
 
 
-def start(root: Node, draws: dict[str, list[int]] | None = None, within: Run | None = None) -> Run:
-    """Begin a pass over a pipeline, or over one that an element of the run ``within`` stands for.
-
-    ``draws`` are those of a pass that is being resumed.
-    """
-    return Run(Session(root, draws, None if within is None else within.session))
+def start(root: Node, draws: dict[str, list[int]] | None = None) -> Run:
+    """Begin a pass over a pipeline; ``draws`` are those of a pass that is being resumed."""
+    return Run(Session(root, draws))
 
 
-class _FirstPass(Session):
-    """A session that looks at the first pass without counting as one."""
-
-    def _draw_all(self, node: Node, where: str, known: dict[str, list[int]]) -> None:
-        if node.randomness is not None:
-            self.draws[where] = [node.randomness.effective_seed, 0]
-        for i, parent in enumerate(node.inputs):
-            self._draw_all(parent, f"{where}.{i}", known)
+def start_nested(root: Node, within: Run, key: tuple[int, ...]) -> Run:
+    """Begin a pass over a pipeline that an element of the run ``within`` stands for."""
+    session = _Nested(root, key, within.session)
+    return Run(session, keeps_order=within.keeps_order)
 
 
 def look(root: Node) -> Run:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from keepset.core.chunk import Chunk
 from keepset.core.cursor import Cursor, State
 from keepset.core.dtypes import Array
-from keepset.core.node import INFINITE, Node
+from keepset.core.node import INFINITE, UNKNOWN, Node
 from keepset.core.run import Run
 from keepset.core.spec import Spec
 from keepset.errors import CardinalityError, InvalidArgumentError
@@ -41,6 +41,11 @@ class AssertCardinality(Node):
         return self.parent.obstacle()
 
     def gather(self, indices: Array, run: Run) -> Chunk:
+        length = self.parent.cardinality()
+        if length not in (self.expected, UNKNOWN):
+            raise CardinalityError(
+                f"{self.expected} elements were promised, but there are {length}"
+            )
         return self.parent.gather(indices, run.input(0))
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.cursor import Cursor, State
 from keepset.core.node import UNKNOWN, Node, must_run
+from keepset.core.random import Randomness
 from keepset.core.run import Run
 from keepset.core.spec import Spec
 from keepset.nodes.nested import Nested, to_node
@@ -21,6 +22,11 @@ class FlatMap(Node):
 
     parent: Node
     function: Callable[..., Any]
+    source: Randomness = field(default_factory=lambda: Randomness(None))
+
+    @property
+    def randomness(self) -> Randomness:
+        return self.source
 
     def cursor(self, run: Run) -> Cursor:
         return _FlatMapCursor(self, run)
@@ -48,6 +54,7 @@ class _FlatMapCursor(Cursor):
     def __init__(self, node: FlatMap, run: Run) -> None:
         self._node, self._run = node, run
         self._parent = node.parent.cursor(run.input(0))
+        self._key = run.key(node)
         self._before: State = {}
         self._position = -1
         self._nested: Nested | None = None
@@ -71,7 +78,7 @@ class _FlatMapCursor(Cursor):
             return False
         self._position += 1
         node = self._node.node_for(chunk.rows[0], self._position)
-        self._nested = Nested(node, self._run, state)
+        self._nested = Nested(node, self._run, (*self._key, self._position), state)
         return True
 
     def state(self) -> State:

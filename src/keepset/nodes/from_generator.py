@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, ClassVar
@@ -52,8 +54,10 @@ class _GeneratorCursor(Cursor):
         signature = node.output_signature
         self._convert = to_element if signature is None else conformer(signature)
         self._values: Iterator[Any] | None = None
+        self._yielded: deque[Any] = deque()
         self._read = 0
         self._error: Exception | None = None
+        self._has_failed = False
 
     def _open(self) -> Iterator[Any]:
         if self._values is None:
@@ -61,38 +65,53 @@ class _GeneratorCursor(Cursor):
         return self._values
 
     def read(self, max_rows: int) -> Chunk:
-        if self._error is not None:
-            self._raise(self._error)
+        if not self._yielded and self._error is None:
+            try:
+                # What was yielded before an error stays in the deque.
+                self._yielded.extend(islice(self._open(), max_rows))
+            except Exception as error:
+                self._error = error
         out: list[Any] = []
-        try:
-            for value in islice(self._open(), max_rows):
-                out.append(self._convert(value))
+        while self._yielded and len(out) < max_rows:
+            try:
+                out.append(self._convert(self._yielded[0]))
+            except Exception as error:
+                if out:
+                    break
+                self._yielded.popleft()
                 self._read += 1
-        except Exception as error:
-            self._error = explain(error, self._node.title, self._read)
-            if not out:
-                self._raise(self._error)
+                raise explain(error, self._node.title, self._read - 1) from error.__cause__
+            self._yielded.popleft()
+            self._read += 1
+        if not out and self._error is not None:
+            self._fail(self._error)
         return Chunk.from_rows(out) if out else EMPTY
 
-    def _raise(self, error: Exception) -> None:
-        # The value that failed counts from now on; if the generator itself failed, it has ended
-        # and the count no longer matters.
-        self._error = None
-        self._read += 1
-        raise error
+    def _fail(self, error: Exception) -> None:
+        """The generator itself has failed, and with that it has ended."""
+        self._values, self._error, self._has_failed = iter(()), None, True
+        raise explain(error, self._node.title, self._read) from error.__cause__
 
     def skip(self, count: int) -> int:
+        if self._yielded or self._error is not None:
+            return super().skip(count)
         skipped = sum(1 for _ in islice(self._open(), count))
         self._read += skipped
         return skipped
 
     def state(self) -> State:
-        return {"read": self._read}
+        return {"read": self._read, "failed": self._has_failed}
 
     def restore(self, state: State) -> None:
-        self.skip(state["read"])
+        if state["failed"]:
+            self._values, self._read, self._has_failed = iter(()), state["read"], True
+        else:
+            self.skip(state["read"])
 
     def close(self) -> None:
         close = getattr(self._values, "close", None)
         if close is not None:
-            close()
+            # A generator that a thread is still waiting in cannot be closed from here; it ends
+            # with that thread.
+            with suppress(ValueError):
+                close()

@@ -7,22 +7,25 @@ input when its turn comes round again.
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
 from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.cursor import Cursor, State
 from keepset.core.node import UNKNOWN, Node, must_run
+from keepset.core.random import Randomness
 from keepset.core.run import Run
 from keepset.core.spec import Spec
 from keepset.errors import InvalidArgumentError
 from keepset.nodes.flat_map import call_for_node
+from keepset.nodes.journal import Journal
 from keepset.nodes.nested import Nested
-from keepset.nodes.parallel import AUTOTUNE, Parallelism
-from keepset.workers.threads import Task, ThreadPool
+from keepset.nodes.parallel import AUTOTUNE, Parallelism, is_ordered
+from keepset.workers.threads import Task, ThreadPool, first_done
 
 _QUICK_FETCH_S = 0.002
 _LARGEST_FETCH = 1024
@@ -37,6 +40,11 @@ class Interleave(Node):
     cycle_length: int
     block_length: int = 1
     parallelism: Parallelism | None = None
+    source: Randomness = field(default_factory=lambda: Randomness(None))
+
+    @property
+    def randomness(self) -> Randomness:
+        return self.source
 
     def __post_init__(self) -> None:
         if self.cycle_length < 1 and self.cycle_length != AUTOTUNE:
@@ -70,11 +78,11 @@ class _Slot:
         self._rows_from: State = {}
         self._task_from: State = {}
 
-    def plan_fetch(self, at_most: int | None) -> Task:
+    def plan_fetch(self, at_most: int | None, signal: threading.Event) -> Task:
         """A call that fetches the next rows; nobody runs it yet."""
         self._task_from = self._nested.state()
         count = self._fetch_rows if at_most is None else min(at_most, self._fetch_rows)
-        self.task = Task(lambda: self._fetch(count))
+        self.task = Task(lambda: self._fetch(count), signal)
         return self.task
 
     def _fetch(self, count: int) -> Chunk:
@@ -119,6 +127,7 @@ class _InterleaveCursor(Cursor):
     def __init__(self, node: Interleave, run: Run) -> None:
         self._node, self._run = node, run
         self._parent = node.parent.cursor(run.input(0))
+        self._key = run.key(node)
         cores = run.options.threads or os.cpu_count() or 1
         self._slots: list[_Slot | None] = [None] * (
             node.cycle_length if node.cycle_length > 0 else cores
@@ -129,13 +138,14 @@ class _InterleaveCursor(Cursor):
         self._inputs_ended = False
         self._workers, self._ordered = 0, True
         if node.parallelism is not None:
-            calls, wanted = node.parallelism.calls, node.parallelism.deterministic
+            calls = node.parallelism.calls
             self._workers = min(calls if calls > 0 else cores, len(self._slots))
-            chosen = run.options.deterministic if wanted is None else wanted
-            self._ordered = chosen is not False
+            self._ordered = is_ordered(node.parallelism, run)
             self._pool = run.session.shared(ThreadPool)
             self._pool.reserve(self._workers)
 
+        self._signal = threading.Event()
+        self._journal = None if self._ordered else Journal(by_position=False)
         self._error: Exception | None = None
         self._opening_from: State | None = None
 
@@ -168,48 +178,63 @@ class _InterleaveCursor(Cursor):
             if self._inputs_ended or not self._open(self._turn):
                 self._pass_turn()
             return []
-        if slot.given == len(slot.rows):
-            slot = self._filled_slot(slot, room)
-            if slot is None:
-                return []
+        count = min(room, self._node.block_length - self._in_block)
+        if self._journal is not None:
+            slot, count = self._chosen(self._journal, slot, count)
+        if slot.given == len(slot.rows) and not self._fill(slot, count):
+            return []
         if rows := self._whole_rounds(room):
             return rows
-        count = min(room, self._node.block_length - self._in_block)
         rows = slot.rows[slot.given : slot.given + count]
+        if self._journal is not None:
+            self._journal.made(slot.position, len(rows))
         slot.given += len(rows)
         self._in_block += len(rows)
-        if self._in_block == self._node.block_length:
+        if self._in_block >= self._node.block_length:
             self._pass_turn()
         return rows
 
     def _pass_turn(self) -> None:
         self._in_block, self._turn = 0, (self._turn + 1) % len(self._slots)
 
-    def _filled_slot(self, slot: _Slot, room: int) -> _Slot | None:
-        """The slot with rows to give, or None if its data set has ended and the turn has passed."""
-        if not self._ordered and not slot.is_ready:
-            slot = self._any_ready(slot)
+    def _fill(self, slot: _Slot, count: int) -> bool:
+        """Get rows for a slot; False if its data set has ended, and with it its turn."""
         if slot.task is None:
-            left = self._node.block_length - self._in_block
-            slot.plan_fetch(None if slot.may_fetch_ahead or self._workers else min(room, left))
-        if slot.given < len(slot.rows) or slot.refill():
-            return slot
+            ahead = slot.may_fetch_ahead or self._workers
+            slot.plan_fetch(None if ahead else count, self._signal)
+        if slot.refill():
+            return True
+        if self._journal is not None:
+            self._journal.made(slot.position, 0)
         slot.close()
         self._slots[self._turn] = None
         self._pass_turn()
-        return None
+        return False
 
-    def _any_ready(self, slot: _Slot) -> _Slot:
-        """Where order does not matter, whoever has rows may go first."""
-        for turn, other in enumerate(self._slots):
-            if other is not None and other.is_ready:
-                self._turn, self._in_block = turn, 0
-                return other
-        return slot
+    def _chosen(self, journal: Journal, slot: _Slot, count: int) -> tuple[_Slot, int]:
+        """Where order is free: what the journal asks for, else whoever has rows first."""
+        if (choice := journal.next_choice) is not None:
+            wanted = [s for s in self._slots if s is not None and s.position == choice[0]]
+            slot, count = wanted[0] if wanted else slot, max(1, min(count, choice[1]))
+        elif not slot.is_ready:
+            slot = self._first_ready() or slot
+        if slot is not self._slots[self._turn]:
+            self._turn, self._in_block = self._slots.index(slot), 0
+        return slot, count
+
+    def _first_ready(self) -> _Slot | None:
+        slots = [s for s in self._slots if s is not None]
+        ready = next((s for s in slots if s.is_ready), None)
+        under_way = [s.task for s in slots if s.task is not None]
+        if ready is None and under_way:
+            done = first_done(under_way, self._signal)
+            return next(s for s in slots if s.task is done)
+        return ready
 
     def _whole_rounds(self, room: int) -> list[Any]:
         """Several rounds at once, while every slot has rows: one from each, again and again."""
-        if self._turn or self._node.block_length > 1 or len(self._slots) > room:
+        one_each = self._ordered and self._node.block_length == 1
+        if self._turn or not one_each or len(self._slots) > room:
             return []
         slots = [slot for slot in self._slots if slot is not None]
         rounds = min(len(slot.rows) - slot.given for slot in slots)
@@ -236,7 +261,8 @@ class _InterleaveCursor(Cursor):
 
     def _make_slot(self, before: State, position: int, element: Any, place: State | None) -> _Slot:
         node = call_for_node(self._node.function, element, self._node.title, position)
-        return _Slot(before, position, node, Nested(node, self._run, place))
+        nested = Nested(node, self._run, (*self._key, position), place)
+        return _Slot(before, position, node, nested)
 
     def _keep_fetching(self) -> None:
         """Open what can be open, and have the workers fetch from as many as they may."""
@@ -249,7 +275,7 @@ class _InterleaveCursor(Cursor):
                 self._open(turn)
             slot = self._slots[turn]
             if slot is not None and slot.task is None and fetching < self._workers:
-                self._pool.enqueue(slot.plan_fetch(None))
+                self._pool.enqueue(slot.plan_fetch(None, self._signal))
                 fetching += 1
 
     def state(self) -> State:
@@ -261,6 +287,7 @@ class _InterleaveCursor(Cursor):
             "in_block": self._in_block,
             "ended": self._inputs_ended,
             "slots": [None if slot is None else slot.state() for slot in self._slots],
+            "order": None if self._journal is None else self._journal.log(),
         }
 
     def restore(self, state: State) -> None:
@@ -268,6 +295,8 @@ class _InterleaveCursor(Cursor):
         self._position, self._inputs_ended = state["position"], state["ended"]
         self._turn, self._in_block = state["turn"], state["in_block"]
         self._slots = [None if saved is None else self._reopen(saved) for saved in state["slots"]]
+        if self._journal is not None:
+            self._journal.follow(state["order"])
 
     def _reopen(self, saved: State) -> _Slot:
         cursor = self._node.parent.cursor(self._run.input(0))

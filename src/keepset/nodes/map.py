@@ -6,13 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from keepset.core.conform import conformer
 from keepset.core.cursor import Cursor
 from keepset.core.node import Node, must_run
 from keepset.core.run import Run
 from keepset.core.spec import Spec
 from keepset.nodes.parallel import ParallelCursor, Parallelism
-from keepset.nodes.rowwise import RowStage, Step
+from keepset.nodes.rowwise import RowStage, Step, checked
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -33,10 +32,8 @@ class Map(RowStage):
         return self.parallelism is None
 
     def steps(self, run: Run) -> list[Step]:
-        if self.output_signature is None:
-            return [Step("map", self.function, self.title)]
-        check = conformer(self.output_signature)
-        return [Step("map_checked", self.function, self.title), Step("convert", check, self.title)]
+        kind = "map" if self.output_signature is None else "map_checked"
+        return [Step(kind, self.function, self.title), *checked(self)]
 
     def cardinality(self) -> int:
         return self.parent.cardinality()

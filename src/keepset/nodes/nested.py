@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from keepset.core.chunk import Chunk
 from keepset.core.cursor import Marked, State
 from keepset.core.node import Node
-from keepset.core.run import Run, start
+from keepset.core.run import Run, start_nested
 from keepset.errors import ElementError
 
 
@@ -23,16 +24,23 @@ def to_node(value: Any, title: str) -> Node:
 
 
 class Nested:
-    """An open pipeline of its own, with its own draws, sharing the run's threads."""
+    """An open pipeline of its own, sharing the run's threads.
 
-    def __init__(self, node: Node, within: Run, state: State | None = None) -> None:
-        self._run = start(node, None if state is None else state["draws"], within)
+    ``key`` decides what its random stages draw. It is made of the key of the stage that opens it
+    and the position of the element, so that opening it again gives the same elements.
+    """
+
+    def __init__(
+        self, node: Node, within: Run, key: tuple[int, ...], state: State | None = None
+    ) -> None:
+        self._run = start_nested(node, within, key)
         self._cursor = Marked(node.cursor(self._run))
+        self._largest_read = sys.maxsize if node.may_run_ahead else 1
         if state is not None:
-            self._cursor.restore(state["cursor"])
+            self._cursor.restore(state)
 
     def read(self, max_rows: int) -> Chunk:
-        return self._cursor.read(max_rows)
+        return self._cursor.read(min(max_rows, self._largest_read))
 
     def unread(self, chunk: Chunk) -> None:
         self._cursor.unread(chunk)
@@ -41,7 +49,7 @@ class Nested:
         return self._cursor.skip(count)
 
     def state(self) -> State:
-        return {"draws": dict(self._run.session.draws), "cursor": self._cursor.state()}
+        return self._cursor.state()
 
     def close(self) -> None:
         self._cursor.close()

@@ -8,6 +8,8 @@ Between processes a hand-over costs several times that, and groups are ten times
 from __future__ import annotations
 
 import os
+import sys
+import threading
 import time
 from collections import deque
 from collections.abc import Callable
@@ -20,9 +22,10 @@ from keepset.core.cursor import Cursor, State
 from keepset.core.run import Run
 from keepset.errors import InvalidArgumentError
 from keepset.nodes.autotune import MOST_THREADS, Autotuner
+from keepset.nodes.journal import Journal
 from keepset.nodes.rowwise import RowLoop, RowStage, Step
 from keepset.workers.processes import ProcessPool
-from keepset.workers.threads import Task, ThreadPool
+from keepset.workers.threads import Task, ThreadPool, first_done
 
 AUTOTUNE: Final = -1
 
@@ -48,6 +51,14 @@ class Parallelism:
             raise InvalidArgumentError(
                 f"executor {self.executor!r} is unknown; choose 'thread' or 'process'"
             )
+
+
+def is_ordered(parallelism: Parallelism, run: Run) -> bool:
+    """Whether a stage keeps its order: what it says itself, else what the pipeline says."""
+    chosen = parallelism.deterministic
+    if chosen is None:
+        chosen = run.options.deterministic
+    return run.keeps_order or chosen is not False
 
 
 class Outcome(NamedTuple):
@@ -76,7 +87,7 @@ class GroupCall:
         return Outcome(Chunk.from_rows(out), used, error and loop.explain(error), seconds)
 
 
-@dataclass
+@dataclass(eq=False)
 class _Group:
     """Rows under way: ``skip`` rows behind the parent's state ``before``, ``given`` already."""
 
@@ -98,10 +109,6 @@ class ParallelCursor(Cursor):
     def __init__(self, node: RowStage, parallelism: Parallelism, run: Run) -> None:
         self._node, self._run = node, run
         self._parent = node.parent.cursor(run.input(0))
-        chosen = parallelism.deterministic
-        if chosen is None:
-            chosen = run.options.deterministic
-        self._ordered = chosen is not False
         self._in_processes = parallelism.executor == "process"
         cores = run.options.threads or os.cpu_count() or 1
         most = cores if self._in_processes else MOST_THREADS
@@ -120,13 +127,17 @@ class ParallelCursor(Cursor):
         self._position = 0
         self._ended = False
         self._parent_error: Exception | None = None
+        self._failed_from: State = {}
+        self._signal = threading.Event()
+        self._journal = None if is_ordered(parallelism, run) else Journal(by_position=True)
 
     def read(self, max_rows: int) -> Chunk:
         while True:
             self._hand_out(max_rows)
             if not self._groups:
                 return self._end()
-            chunk = self._give(self._finished_group(), max_rows)
+            group, limit = self._finished_group()
+            chunk = self._give(group, min(max_rows, limit))
             if len(chunk):
                 return chunk
 
@@ -143,42 +154,64 @@ class ParallelCursor(Cursor):
         while not self._ended and self._parent_error is None and len(self._groups) < 2 * level:
             if sum(not group.task.is_done for group in self._groups) >= level:
                 return
-            before = self._parent.state()
-            try:
-                rows = self._parent.read(
-                    min(self._group_rows, max_rows) if in_line else self._group_rows
-                )
-            except Exception as error:
-                self._parent_error = error
+            if not self._take_in(max_rows, in_line):
                 return
-            if not len(rows):
-                self._ended = True
-                return
-            self._groups.append(self._begin(before, 0, self._position, rows, in_line))
-            self._position += len(rows)
+
+    def _take_in(self, max_rows: int, in_line: bool) -> bool:
+        """Read another group from the parent; False at its end or when it fails."""
+        before = self._parent.state()
+        wanted = min(self._group_rows, max_rows) if in_line else self._group_rows
+        if self._journal is not None and (cuts := self._journal.starts_after(self._position)):
+            wanted = min(wanted, min(cuts) - self._position)
+        try:
+            rows = self._parent.read(wanted)
+        except Exception as error:
+            self._parent_error, self._failed_from = error, before
+            return False
+        if not len(rows):
+            self._ended = True
+            return False
+        self._groups.append(self._begin(before, 0, self._position, rows, in_line))
+        self._position += len(rows)
+        return True
 
     def _begin(
         self, before: State, skip: int, position: int, rows: Chunk, in_line: bool = False
     ) -> _Group:
         call = partial(self._compute, rows, position)
         # A task that no thread knows of is run by the reader itself.
-        task = Task(call) if in_line else self._pool.submit(call)
+        task = Task(call) if in_line else self._pool.submit(call, self._signal)
         return _Group(before, skip, position, rows, task)
 
-    def _finished_group(self) -> _Group:
-        if not self._ordered:
-            for group in self._groups:
-                if group.task.is_done:
-                    return group
-        group = self._groups[0]
+    def _finished_group(self) -> tuple[_Group, int]:
+        """The group whose turn it is, waited for, and how many of its rows may be given."""
         began = time.perf_counter()
+        group, limit = self._groups[0], sys.maxsize
+        if self._journal is not None:
+            if (choice := self._journal.next_choice) is not None:
+                group, limit = self._group_at(choice[0]), choice[1]
+            else:
+                tasks = [g.task for g in self._groups]
+                group = self._groups[tasks.index(first_done(tasks, self._signal))]
         group.task.result()
         self._tuner.waited(time.perf_counter() - began)
-        return group
+        return group, limit
+
+    def _group_at(self, position: int) -> _Group:
+        """The group that begins at a position which the journal asks for."""
+        while True:
+            for group in self._groups:
+                if group.position <= position < group.position + len(group.rows):
+                    return group
+            if not self._take_in(sys.maxsize, in_line=False):
+                # The elements are not what they were; what is there is given in order.
+                return self._groups[0]
 
     def _give(self, group: _Group, max_rows: int) -> Chunk:
         outcome: Outcome = group.task.result()
         chunk = outcome.chunk[group.given : group.given + max_rows]
+        if self._journal is not None and len(chunk):
+            self._journal.made(group.position + group.given, len(chunk))
         group.given += len(chunk)
         if group.given < len(outcome.chunk) or (len(chunk) and outcome.error):
             return chunk
@@ -202,7 +235,7 @@ class ParallelCursor(Cursor):
             self._group_rows = max(self._group_rows // 2, 1)
 
     def skip(self, count: int) -> int:
-        if self._groups or self._parent_error is not None:
+        if self._groups or self._parent_error is not None or self._journal is not None:
             return super().skip(count)
         skipped = self._parent.skip(count)
         self._position += skipped
@@ -210,19 +243,24 @@ class ParallelCursor(Cursor):
 
     def state(self) -> State:
         groups = [group.state() for group in self._groups]
-        if self._ordered:
-            if groups:
-                before, skip, _, position = groups[0]
-                return {"parent": before, "skip": skip, "position": position}
-            return {"parent": self._parent.state(), "skip": 0, "position": self._position}
-        state = {"parent": self._parent.state(), "skip": 0, "position": self._position}
-        return state | {"pending": groups}
+        if self._journal is None and groups:
+            before, skip, _, position = groups[0]
+            return {"parent": before, "skip": skip, "position": position}
+        failed = self._parent_error is not None
+        parent = self._failed_from if failed else self._parent.state()
+        state = {"parent": parent, "skip": 0, "position": self._position}
+        if self._journal is None:
+            return state
+        return state | {"pending": groups, "order": self._journal.log()}
 
     def restore(self, state: State) -> None:
         self._parent.restore(state["parent"])
         self._parent.skip(state["skip"])
         self._position = state["position"]
-        for before, skip, count, position in state.get("pending", ()):
+        if self._journal is None:
+            return
+        self._journal.follow(state["order"])
+        for before, skip, count, position in state["pending"]:
             rows = self._read_again(before, skip, count)
             self._groups.append(self._begin(before, skip, position, rows))
 

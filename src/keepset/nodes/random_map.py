@@ -10,7 +10,7 @@ from keepset.core.node import Node, must_run
 from keepset.core.random import Randomness, element_generators
 from keepset.core.run import Run
 from keepset.core.spec import Spec
-from keepset.nodes.rowwise import RowStage, Step
+from keepset.nodes.rowwise import RowStage, Step, checked
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -32,7 +32,7 @@ class RandomMap(RowStage):
             rng = generator_at(position)
             return function(*element, rng) if type(element) is tuple else function(element, rng)
 
-        return [Step("positional", call, self.title)]
+        return [Step("positional", call, self.title), *checked(self)]
 
     def cardinality(self) -> int:
         return self.parent.cardinality()

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 from keepset.core.chunk import EMPTY, Chunk
+from keepset.core.conform import conformer
 from keepset.core.cursor import Cursor, Marked, State
 from keepset.core.dtypes import PLAIN_SCALARS, Array
 from keepset.core.element import to_returned_element
@@ -24,9 +25,11 @@ from keepset.core.run import Run
 class Memory(Protocol):
     """What a step carries from row to row, as JSON."""
 
-    def state(self) -> Any: ...
+    def state(self, before_last: bool) -> Any:
+        """The value, or the one before the last row."""
 
-    def restore(self, state: Any) -> None: ...
+    def restore(self, state: Any) -> None:
+        """Go back to a value that ``state`` gave."""
 
 
 class Step(NamedTuple):
@@ -58,7 +61,7 @@ _TEMPLATES: dict[str, tuple[str, ...]] = {
         "    break",
     ),
     "positional": ("x = {f}(x, {at})", *_TO_ELEMENT),
-    "carried": ("x = {f}(x)", *_TO_ELEMENT),
+    "carried": ("x = {f}(x)",),
 }
 _ENDED = -1
 # Steps whose elements can be passed over without calling their functions.
@@ -112,7 +115,7 @@ class RowLoop:
         self._loop = make(*functions, PLAIN_SCALARS, to_returned_element)
         filters = sum(step.kind == "filter" for step in steps)
         self.progress = [0] + [-1] * (filters + 1)
-        self.memories = [step.memory for step in steps if step.memory is not None]
+        self._memories = [(i, s.memory) for i, s in enumerate(steps) if s.memory is not None]
         self.is_one_to_one = all(step.kind in _ONE_TO_ONE for step in steps)
         self.has_positional_steps = any(step.kind == "positional" for step in steps)
 
@@ -135,6 +138,15 @@ class RowLoop:
             self.progress[1] += used
         return out, used, failure
 
+    def memory(self, failed: bool) -> list[Any]:
+        """What the steps carry; after a failure, what they carried before the failed row."""
+        reached = self.progress[0] if failed else -1
+        return [memory.state(number < reached) for number, memory in self._memories]
+
+    def restore_memory(self, carried: list[Any]) -> None:
+        for (_, memory), value in zip(self._memories, carried, strict=True):
+            memory.restore(value)
+
     @property
     def has_ended(self) -> bool:
         """Whether a step has said that no more elements are wanted."""
@@ -150,6 +162,13 @@ class RowLoop:
         """Say at which stage and element the loop stopped."""
         at = self.progress[1 + self.failed_stretch] if position is None else position
         return explain(error, self._steps[self.progress[0]].title, at)
+
+
+def checked(stage: Any) -> list[Step]:
+    """The step that holds a stage's results to its ``output_signature``, if it has one."""
+    if stage.output_signature is None:
+        return []
+    return [Step("convert", conformer(stage.output_signature), stage.title)]
 
 
 def _announced(rows: Iterator[Any], on_row: Callable[[int], None]) -> Iterator[Any]:
@@ -261,14 +280,13 @@ class _RowCursor(Cursor):
         if self._error is not None:
             for i in range(1, self._loop.failed_stretch + 2):
                 progress[i] -= 1
-        memory = [memory.state() for memory in self._loop.memories]
+        memory = self._loop.memory(failed=self._error is not None)
         return {"parent": self._parent.state(), "progress": progress, "memory": memory}
 
     def restore(self, state: State) -> None:
         self._parent.restore(state["parent"])
         self._loop.progress[:] = state["progress"]
-        for memory, carried in zip(self._loop.memories, state["memory"], strict=True):
-            memory.restore(carried)
+        self._loop.restore_memory(state["memory"])
 
     def close(self) -> None:
         self._parent.close()

@@ -13,7 +13,7 @@ from keepset.core.run import Run
 from keepset.core.spec import Spec
 from keepset.core.structure import structure_of
 from keepset.errors import ElementError
-from keepset.nodes.rowwise import RowStage, Step
+from keepset.nodes.rowwise import RowStage, Step, checked
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -31,7 +31,7 @@ class Scan(RowStage):
 
     def steps(self, run: Run) -> list[Step]:
         carrier = _Carrier(self.function, self.initial_state)
-        return [Step("carried", carrier, self.title, carrier)]
+        return [Step("carried", carrier, self.title, carrier), *checked(self)]
 
     def obstacle(self) -> str | None:
         return f"{self.title} needs all elements before the one asked for"
@@ -47,7 +47,7 @@ class _Carrier:
     """The function, with the value that it has reached."""
 
     def __init__(self, function: Callable[..., Any], carried: Any) -> None:
-        self._function, self._carried = function, carried
+        self._function, self._carried, self._previous = function, carried, carried
         self._structure = structure_of(carried)
 
     def __call__(self, element: Any) -> Any:
@@ -57,17 +57,19 @@ class _Carrier:
                 "the function of scan must return two values, the new state and the output, "
                 f"but it returned {type(result).__name__}"
             )
-        carried = to_element(result[0])
+        carried, output = to_element(result[0]), to_element(result[1])
         if structure_of(carried) != self._structure:
             raise ElementError(
                 f"the state of scan must keep its structure {self._structure}, but it became "
                 f"{structure_of(carried)}"
             )
-        self._carried = carried
-        return result[1]
+        self._previous, self._carried = self._carried, carried
+        return output
 
-    def state(self) -> Any:
-        return element_to_json(self._carried)
+    def state(self, before_last: bool) -> Any:
+        return element_to_json(self._previous if before_last else self._carried)
 
     def restore(self, state: Any) -> None:
-        self._carried = element_from_json(state)
+        # Built anew by the live structure: JSON does not know a user's own classes.
+        loaded = element_from_json(state)
+        self._carried = self._structure.build(structure_of(loaded).leaves(loaded))

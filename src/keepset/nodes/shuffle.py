@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,16 +69,20 @@ class Shuffle(Node):
 
 class _ShuffleCursor(Cursor):
     def __init__(self, node: Shuffle, run: Run) -> None:
-        self._node, self._run = node, run
+        # A place in the input is found again by reading it again, so its order must not be free.
+        # Nothing is lost: the order is about to be random anyway.
+        self._node, self._upstream = node, run.input(0).in_order()
         self._size = node.buffer_size if node.buffer_size > 0 else sys.maxsize
-        self._parent = node.parent.cursor(run.input(0))
+        self._parent = node.parent.cursor(self._upstream)
         self._key = run.key(node)
         self._slots = philox(*self._key)
         self._buffer = _Buffer([])
         self._rest: Chunk | None = None
         self._read = 0
         self._drawn = 0
-        self._history = None if node.parent.obstacle() is None else _History(self._size)
+        self._history = _History(self._size)
+        # Positions are the parent's own as long as none of its elements has failed.
+        self._can_gather = node.parent.obstacle() is None
 
     def read(self, max_rows: int) -> Chunk:
         while self._rest is None:
@@ -95,9 +100,12 @@ class _ShuffleCursor(Cursor):
         return given
 
     def _pull(self, max_rows: int) -> Chunk:
-        if self._history is not None:
-            self._history.note(self._read, self._parent)
-        chunk = self._parent.read(max_rows)
+        self._history.note(self._read, self._parent)
+        try:
+            chunk = self._parent.read(max_rows)
+        except Exception:
+            self._can_gather = False
+            raise
         self._read += len(chunk)
         return chunk
 
@@ -108,13 +116,14 @@ class _ShuffleCursor(Cursor):
 
     def state(self) -> State:
         state = {"read": self._read, "drawn": self._drawn, "parent": self._parent.state()}
-        if self._history is not None:
+        if not self._can_gather:
             state["history"] = self._history.state(self._read)
         return state | {"ended": self._rest is not None}
 
     def restore(self, state: State) -> None:
         self._read, self._drawn = state["read"], state["drawn"]
-        if self._history is not None:
+        if "history" in state:
+            self._can_gather = False
             self._history.restore(state["history"])
         exchanged = min(self._drawn, max(0, self._read - self._size))
         held = self._simulate(exchanged)
@@ -134,14 +143,14 @@ class _ShuffleCursor(Cursor):
         return held
 
     def _fetch(self, held: Array) -> Chunk:
-        upstream, run = self._node.parent, self._run.input(0)
-        if self._history is None:
+        upstream, run = self._node.parent, self._upstream
+        if self._can_gather:
             return upstream.gather(held, run)
         position, place = self._history.before(int(held.min()))
         cursor = upstream.cursor(run)
         cursor.restore(place)
         wanted, kept = np.sort(held), []
-        while position <= wanted[-1] and (chunk := cursor.read(_FILL_ROWS)):
+        while position <= wanted[-1] and (chunk := _read_past_errors(cursor)):
             first, last = np.searchsorted(wanted, [position, position + len(chunk)])
             kept.append(chunk.take(wanted[first:last] - position))
             position += len(chunk)
@@ -150,6 +159,13 @@ class _ShuffleCursor(Cursor):
 
     def close(self) -> None:
         self._parent.close()
+
+
+def _read_past_errors(cursor: Cursor) -> Chunk:
+    """Elements that failed were never in the buffer, and their errors have been raised before."""
+    while True:
+        with suppress(Exception):
+            return cursor.read(_FILL_ROWS)
 
 
 class _History:

@@ -67,13 +67,15 @@ class _ZipCursor(Cursor):
             return EMPTY
         parts: list[Chunk] = []
         wanted = max_rows
-        for parent in self._parents:
+        for place, parent in enumerate(self._parents):
             try:
                 chunk = parent.read(wanted)
             except Exception:
-                # As if the failed element had been paired: its partners go with it.
+                # The partners of the failed element go with it, so that the rest stays aligned.
                 for earlier, part in zip(self._parents, parts, strict=False):
                     earlier.unread(part[1:])
+                for later in self._parents[place + 1 :]:
+                    later.skip(1)
                 raise
             parts.append(chunk)
             wanted = len(chunk)

@@ -51,6 +51,7 @@ class _Worker:
             os.close(ending)
         self._channel = Channel(ours, to_worker, from_worker)
         self._in_use = threading.Lock()
+        self._owner = os.getpid()
         try:
             self._channel.send(compute)
         except BaseException:
@@ -85,6 +86,8 @@ class _Worker:
 
     def hang_up(self) -> None:
         """Tell the process to end, without waiting for it."""
+        if os.getpid() != self._owner:
+            return  # a fork of the owner must not end the owner's workers
         self._channel.hang_up()
         if self._lifeline >= 0:
             os.close(self._lifeline)
@@ -92,6 +95,8 @@ class _Worker:
 
     def close(self) -> None:
         self.hang_up()
+        if os.getpid() != self._owner:
+            return
         try:
             self._process.wait(_PATIENCE_S)
         except subprocess.TimeoutExpired:

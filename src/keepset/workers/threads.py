@@ -19,10 +19,11 @@ _PATIENCE_S = 5.0
 class Task:
     """A call that is made once, by a pool thread or by the thread that needs its result."""
 
-    __slots__ = ("_begun", "_call", "_done", "error", "value")
+    __slots__ = ("_begun", "_call", "_done", "_signal", "error", "value")
 
-    def __init__(self, call: Callable[[], Any]) -> None:
+    def __init__(self, call: Callable[[], Any], signal: threading.Event | None = None) -> None:
         self._call: Callable[[], Any] | None = call
+        self._signal = signal
         self._begun = threading.Lock()
         self._done = threading.Event()
         self.value: Any = None
@@ -31,6 +32,10 @@ class Task:
     @property
     def is_done(self) -> bool:
         return self._done.is_set()
+
+    @property
+    def has_begun(self) -> bool:
+        return self._begun.locked()
 
     def run(self) -> None:
         """Make the call unless somebody has begun it already."""
@@ -44,6 +49,8 @@ class Task:
             self.error = error
         finally:
             self._done.set()
+            if self._signal is not None:
+                self._signal.set()
 
     def cancel(self) -> bool:
         """Make sure that nobody begins the call; False if somebody has."""
@@ -63,6 +70,19 @@ class Task:
         return self.value
 
 
+def first_done(tasks: list[Task], signal: threading.Event) -> Task:
+    """Wait for whichever task is done first; all of them set ``signal`` when they are."""
+    while True:
+        signal.clear()
+        for task in tasks:
+            if task.is_done:
+                return task
+        if not any(task.has_begun for task in tasks):
+            tasks[0].run()  # every thread may be busy with somebody who waits for us
+        else:
+            signal.wait()
+
+
 class ThreadPool:
     """Daemon threads, started when there is work for them and ended by ``close``."""
 
@@ -79,8 +99,8 @@ class ThreadPool:
         with self._change:
             self._capacity += threads
 
-    def submit(self, call: Callable[[], Any]) -> Task:
-        task = Task(call)
+    def submit(self, call: Callable[[], Any], signal: threading.Event | None = None) -> Task:
+        task = Task(call, signal)
         self.enqueue(task)
         return task
 

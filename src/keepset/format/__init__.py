@@ -1,0 +1,1 @@
+"""The files that Keepset writes for itself. Nothing in them is ever run."""

@@ -1,0 +1,223 @@
+"""PaddedBatch: put elements of unequal shapes together, filled up to one shape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from keepset.core.chunk import Chunk
+from keepset.core.column import Column, column_batches
+from keepset.core.conform import conformer
+from keepset.core.dtypes import Array, DType, string, zero_of
+from keepset.core.node import Node
+from keepset.core.ragged import Ragged
+from keepset.core.sparse import Sparse
+from keepset.core.spec import (
+    LeafSpec,
+    Shape,
+    Spec,
+    TensorSpec,
+    as_shape,
+    spec_of,
+    structure_and_leaves,
+)
+from keepset.core.structure import Structure
+from keepset.errors import ElementError, InvalidArgumentError
+from keepset.nodes.batch import Batch
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PaddedBatch(Batch):
+    """Groups of ``batch_size`` elements, each padded to the longest of its batch or as asked.
+
+    ``padded_shapes`` and ``padding_values`` are nested like the elements; None anywhere leaves
+    everything below to the default, and one padding value may serve all leaves.
+    """
+
+    padded_shapes: Any = None
+    padding_values: Any = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        known = self.parent.known_spec()
+        if known is not None:
+            structure, leaves = structure_and_leaves(known[0])
+            shapes, values = self._shapes(structure), self._values(structure)
+            for leaf, shape, value in zip(leaves, shapes, values, strict=True):
+                _check_leaf(leaf, shape)
+                _padding(value, leaf.dtype)
+
+    def infer_spec(self, spec: Callable[[Node], Spec]) -> Spec:
+        size = self.batch_size if self.drop_remainder else None
+        structure, leaves = structure_and_leaves(spec(self.parent))
+        # The sizes of a first element promise nothing about the others.
+        promised = self.parent.known_spec() is not None
+        padded = []
+        for leaf, shape in zip(leaves, self._shapes(structure), strict=True):
+            _check_leaf(leaf, shape)
+            if shape is None and leaf.shape is not None:
+                shape = leaf.shape if promised else (None,) * len(leaf.shape)
+            padded.append(leaf.with_shape(shape).batched(size))
+        return structure.build(padded)
+
+    def group(self, chunk: Chunk) -> Chunk:
+        structure, size = chunk.structure, min(self.batch_size, len(chunk))
+        columns = [
+            self._pad(column, size, shape, value)
+            for column, shape, value in zip(
+                chunk.columns, self._shapes(structure), self._values(structure), strict=True
+            )
+        ]
+        return Chunk.from_columns(structure, columns, len(chunk) // size)
+
+    def _shapes(self, structure: Structure) -> list[Shape]:
+        return shapes_like(structure, self.padded_shapes)
+
+    def _values(self, structure: Structure) -> list[Any]:
+        if isinstance(self.padding_values, tuple | list | Mapping) or structure.is_leaf:
+            return _leaves_like(structure, self.padding_values, "padding_values")
+        return [self.padding_values] * structure.num_leaves
+
+    def _pad(self, column: Column, size: int, shape: Shape, value: Any) -> Column:
+        if isinstance(column, np.ndarray) and (shape is None or _fits(column.shape[1:], shape)):
+            return column_batches(column, size)
+        starts = range(0, len(column), size)
+        batches = [_leaf_arrays(list(column[i : i + size])) for i in starts]
+        targets = [_target(leaves, shape) for leaves in batches]
+        padding = _padding(value, _dtype_of(batches))
+        if len(set(targets)) > 1:
+            return [
+                _padded(leaves, np.empty((len(leaves), *target), leaves[0].dtype), padding)
+                for leaves, target in zip(batches, targets, strict=True)
+            ]
+        column = np.empty((len(batches), size, *targets[0]), batches[0][0].dtype)
+        for leaves, out in zip(batches, column, strict=True):
+            _padded(leaves, out, padding)
+        return column
+
+
+def shapes_like(structure: Structure, shapes: Any) -> list[Shape]:
+    """The shape that a user's nested ``padded_shapes`` gives to each leaf; None for no wish."""
+    return [as_shape(shape) for shape in _leaves_like(structure, shapes, "padded_shapes")]
+
+
+def _leaves_like(structure: Structure, value: Any, name: str) -> list[Any]:
+    """Read a nested argument along the elements' structure; a shape may be a tuple as well."""
+    if structure.is_leaf:
+        return [value]
+    if value is None:
+        return [None] * structure.num_leaves
+    parts: list[Any] | None = None
+    if structure.kind == "tuple" and isinstance(value, tuple | list):
+        parts = list(value)
+    elif structure.kind == "dict" and isinstance(value, Mapping):
+        if value.keys() == set(structure.keys):
+            parts = [value[key] for key in structure.keys]
+    elif structure.kind == "record" and all(hasattr(value, key) for key in structure.keys):
+        parts = [getattr(value, key) for key in structure.keys]
+    if parts is None or len(parts) != len(structure.children):
+        raise InvalidArgumentError(
+            f"{name} must be nested like the elements, {structure}, but it is {value!r}"
+        )
+    pairs = zip(structure.children, parts, strict=True)
+    return [leaf for child, part in pairs for leaf in _leaves_like(child, part, name)]
+
+
+def _check_leaf(leaf: LeafSpec, shape: Shape) -> None:
+    if not isinstance(leaf, TensorSpec):
+        raise ElementError(f"padded_batch needs arrays, not {leaf}; use ragged_batch or batch")
+    if shape is None or leaf.shape is None:
+        return
+    if len(shape) != len(leaf.shape) or any(
+        wanted is not None and size is not None and wanted < size
+        for wanted, size in zip(shape, leaf.shape, strict=True)
+    ):
+        raise InvalidArgumentError(
+            f"padded_shapes {shape} cannot hold elements of shape {leaf.shape}; give one size per "
+            "dimension, at least as large as the element's, or None for the longest"
+        )
+
+
+def _padding(value: Any, dtype: DType) -> Any:
+    if value is None:
+        return zero_of(dtype)
+    try:
+        return conformer(TensorSpec((), dtype))(value)
+    except (ElementError, OverflowError) as error:
+        raise InvalidArgumentError(
+            f"padding_values {value!r} does not fit a leaf of dtype {dtype.name}; pass one scalar "
+            "of that type for each leaf, or None for zero"
+        ) from error
+
+
+def _fits(shape: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:
+    return len(shape) == len(wanted) and all(
+        w is None or w == s for s, w in zip(shape, wanted, strict=True)
+    )
+
+
+def _leaf_arrays(leaves: list[Any]) -> list[Array]:
+    """The leaves of one batch as arrays of one dtype and rank."""
+    arrays = []
+    for i, leaf in enumerate(leaves):
+        if isinstance(leaf, Ragged | Sparse):
+            raise ElementError(f"padded_batch needs arrays, not {spec_of(leaf)}")
+        array = np.asarray(leaf, object) if isinstance(leaf, bytes) else np.asarray(leaf)
+        if arrays and (array.dtype != arrays[0].dtype or array.ndim != arrays[0].ndim):
+            raise ElementError(
+                "padded_batch needs elements of one dtype and rank, but element 0 of the batch is "
+                f"{spec_of(leaves[0])} and element {i} is {spec_of(leaf)}"
+            )
+        arrays.append(array)
+    return arrays
+
+
+def _dtype_of(batches: list[list[Array]]) -> DType:
+    dtypes = {leaves[0].dtype for leaves in batches}
+    if len(dtypes) > 1:
+        raise ElementError(f"padded_batch needs elements of one dtype, not {sorted(map(str, dtypes))}")
+    dtype = dtypes.pop()
+    return string if dtype == object else dtype
+
+
+def _target(leaves: list[Array], shape: Shape) -> tuple[int, ...]:
+    """The shape that all leaves of a batch are padded to."""
+    longest = tuple(map(max, zip(*(leaf.shape for leaf in leaves), strict=True)))
+    if shape is None:
+        return longest
+    if len(shape) == len(longest):
+        target = tuple(
+            size if wanted is None else wanted for size, wanted in zip(longest, shape, strict=True)
+        )
+        if all(size <= wanted for size, wanted in zip(longest, target, strict=True)):
+            return target
+    i, leaf = next((i, leaf) for i, leaf in enumerate(leaves) if not _may_grow(leaf.shape, shape))
+    raise ElementError(
+        f"element {i} of the batch has shape {leaf.shape}, which does not fit into padded_shapes "
+        f"{shape}; give sizes at least as large as every element, or None for the longest"
+    )
+
+
+def _may_grow(shape: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:
+    return len(shape) == len(wanted) and all(
+        w is None or s <= w for s, w in zip(shape, wanted, strict=True)
+    )
+
+
+def _padded(leaves: list[Array], out: Array, padding: Any) -> Array:
+    """Write the leaves into the rows of ``out`` and the padding around them."""
+    if out.ndim == 1:
+        out[:] = leaves
+        return out
+    out[...] = padding
+    if out.ndim == 2:
+        # One assignment for the whole batch is several times as fast as one per row.
+        lengths = np.array([len(leaf) for leaf in leaves])
+        out[np.arange(out.shape[1]) < lengths[:, np.newaxis]] = np.concatenate(leaves)
+        return out
+    for row, leaf in zip(out, leaves, strict=True):
+        row[tuple(map(slice, leaf.shape))] = leaf
+    return out

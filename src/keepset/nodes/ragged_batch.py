@@ -1,0 +1,114 @@
+"""RaggedBatch: put elements of unequal shapes together without padding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from keepset.core.chunk import Chunk
+from keepset.core.column import Column, column_batches, stack_leaves
+from keepset.core.dtypes import Array
+from keepset.core.node import Node, must_run
+from keepset.core.ragged import Ragged
+from keepset.core.spec import LeafSpec, RaggedTensorSpec, Spec, TensorSpec, structure_and_leaves
+from keepset.errors import InvalidArgumentError
+from keepset.nodes.batch import Batch
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RaggedBatch(Batch):
+    """Groups of ``batch_size`` elements whose unequal dimensions become ragged.
+
+    As in TensorFlow, a leaf is ragged down to its last dimension of unknown size, and a leaf whose
+    shape is fully known stays an array. Where the spec of the elements is not known without
+    running them (after a ``map`` without ``output_signature``), every dimension counts as unknown:
+    a leaf of rank r becomes a Ragged of ragged rank r. Scalars become plain arrays in any case.
+    """
+
+    row_splits_dtype: np.dtype[Any] = field(default=np.dtype(np.int64))
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        splits = np.dtype(self.row_splits_dtype)
+        if splits not in (np.dtype(np.int32), np.dtype(np.int64)):
+            raise InvalidArgumentError(
+                f"row_splits_dtype must be int32 or int64, not {self.row_splits_dtype}"
+            )
+        object.__setattr__(self, "row_splits_dtype", splits)
+
+    def infer_spec(self, spec: Callable[[Node], Spec]) -> Spec:
+        structure, leaves = structure_and_leaves(spec(self.parent))
+        ranks = self._ragged_ranks(len(leaves))
+        batched = [self._batched(leaf, rank) for leaf, rank in zip(leaves, ranks, strict=True)]
+        return structure.build(batched)
+
+    def _batched(self, leaf: LeafSpec, ragged_rank: int | None) -> LeafSpec:
+        size = self.batch_size if self.drop_remainder else None
+        if not isinstance(leaf, TensorSpec) or leaf.shape == () or ragged_rank == 0:
+            return leaf.batched(size)
+        if leaf.shape is None:
+            must_run()  # only an element knows the rank
+        assert leaf.shape is not None
+        shape, rank = leaf.shape, ragged_rank
+        if rank is None:
+            shape, rank = (None,) * len(shape), len(shape)
+        return RaggedTensorSpec((size, *shape), leaf.dtype, rank, self.row_splits_dtype)
+
+    def _ragged_ranks(self, leaves: int) -> list[int | None]:
+        """For each leaf how many dimensions become ragged; None where its rank decides."""
+        known = self.parent.known_spec()
+        if known is None:
+            return [None] * leaves
+        return [
+            None if leaf.shape is None else _last_unknown(leaf.shape) + 1
+            for leaf in structure_and_leaves(known[0])[1]
+        ]
+
+    def group(self, chunk: Chunk) -> Chunk:
+        size = min(self.batch_size, len(chunk))
+        columns: list[Column] = []
+        ranks = self._ragged_ranks(len(chunk.columns))
+        for column, rank in zip(chunk.columns, ranks, strict=True):
+            if rank == 0 or (isinstance(column, np.ndarray) and column.ndim == 1):
+                columns.append(column_batches(column, size, self.title))
+                continue
+            starts = range(0, len(column), size)
+            columns.append([self._join(list(column[i : i + size]), rank) for i in starts])
+        return Chunk.from_columns(chunk.structure, columns, len(chunk) // size)
+
+    def _join(self, leaves: list[Any], ragged_rank: int | None) -> Any:
+        if not all(isinstance(leaf, np.ndarray) for leaf in leaves):
+            return stack_leaves(leaves, self.title)
+        first = leaves[0]
+        rank = first.ndim if ragged_rank is None else ragged_rank
+        shapes = np.array([leaf.shape for leaf in leaves if leaf.ndim == first.ndim])
+        if (
+            len(shapes) < len(leaves)
+            or any(leaf.dtype != first.dtype for leaf in leaves)
+            or (shapes[:, rank:] != shapes[0, rank:]).any()
+        ):
+            return stack_leaves(leaves, self.title)  # raises, and says how the elements differ
+        return _ragged(leaves, shapes, rank, self.row_splits_dtype)
+
+
+def _last_unknown(shape: tuple[int | None, ...]) -> int:
+    return max((i for i, size in enumerate(shape) if size is None), default=-1)
+
+
+def _ragged(leaves: list[Array], shapes: Array, rank: int, splits_dtype: np.dtype[Any]) -> Ragged:
+    """Join arrays along a new first dimension, with ``rank`` ragged dimensions behind it."""
+    counts = shapes[:, :rank].prod(axis=1).tolist()
+    joined: Any = np.concatenate(
+        [leaf.reshape(n, *leaf.shape[rank:]) for leaf, n in zip(leaves, counts, strict=True)]
+    )
+    for depth in reversed(range(rank)):
+        # All rows at one depth of one element have one length.
+        rows = shapes[:, :depth].prod(axis=1)
+        splits = np.zeros(int(rows.sum()) + 1, splits_dtype)
+        np.cumsum(np.repeat(shapes[:, depth], rows), out=splits[1:])
+        joined = Ragged(joined, splits)
+    assert isinstance(joined, Ragged)
+    return joined

@@ -1,0 +1,59 @@
+"""Rows: elements that are in memory already, such as those of one window."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from keepset.core.chunk import EMPTY, Chunk
+from keepset.core.column import column_spec
+from keepset.core.cursor import Cursor, State
+from keepset.core.dtypes import Array
+from keepset.core.node import Node, must_run
+from keepset.core.run import Run
+from keepset.core.spec import Spec
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Rows(Node):
+    """The elements of a chunk."""
+
+    chunk: Chunk
+
+    def cursor(self, run: Run) -> Cursor:
+        return _RowsCursor(self.chunk)
+
+    def cardinality(self) -> int:
+        return len(self.chunk)
+
+    def infer_spec(self, spec: Callable[[Node], Spec]) -> Spec:
+        if not len(self.chunk):
+            return must_run()
+        return self.chunk.structure.build([column_spec(column) for column in self.chunk.columns])
+
+    def obstacle(self) -> str | None:
+        return None
+
+    def gather(self, indices: Array, run: Run) -> Chunk:
+        return self.chunk.take(indices)
+
+
+class _RowsCursor(Cursor):
+    def __init__(self, chunk: Chunk) -> None:
+        self._chunk, self._next = chunk, 0
+
+    def read(self, max_rows: int) -> Chunk:
+        chunk = self._chunk[self._next : self._next + max_rows]
+        self._next += len(chunk)
+        return chunk if len(chunk) else EMPTY
+
+    def skip(self, count: int) -> int:
+        skipped = min(count, len(self._chunk) - self._next)
+        self._next += skipped
+        return skipped
+
+    def state(self) -> State:
+        return {"next": self._next}
+
+    def restore(self, state: State) -> None:
+        self._next = state["next"]

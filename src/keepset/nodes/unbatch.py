@@ -1,0 +1,167 @@
+"""Unbatch: take batches apart into their elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from keepset.core.chunk import EMPTY, Chunk
+from keepset.core.column import column_unbatch
+from keepset.core.cursor import Cursor, State
+from keepset.core.dtypes import Array
+from keepset.core.node import UNKNOWN, Node
+from keepset.core.run import Run
+from keepset.core.spec import Spec, map_spec, structure_and_leaves
+from keepset.errors import ElementError
+from keepset.nodes.trail import Trail
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Unbatch(Node):
+    """The rows of every element, one after another."""
+
+    parent: Node
+
+    def __post_init__(self) -> None:
+        known = self.parent.known_spec()
+        if known is not None:
+            static_batch_size(known[0], "unbatch")
+
+    def cursor(self, run: Run) -> Cursor:
+        return _UnbatchCursor(self.title, self.batch_size, self.parent.cursor(run.input(0)))
+
+    @property
+    def batch_size(self) -> int | None:
+        """The size of every batch, where it is known without running anything."""
+        known = self.parent.known_spec()
+        return None if known is None else static_batch_size(known[0], "unbatch")
+
+    def cardinality(self) -> int:
+        batches = self.parent.cardinality()
+        if batches <= 0:
+            return batches
+        return UNKNOWN if self.batch_size is None else batches * self.batch_size
+
+    def infer_spec(self, spec: Callable[[Node], Spec]) -> Spec:
+        return map_spec(lambda leaf: leaf.unbatched(), spec(self.parent))
+
+    def obstacle(self) -> str | None:
+        if (obstacle := self.parent.obstacle()) is not None:
+            return obstacle
+        if self.batch_size:
+            return None
+        return f"the batches of {self.parent.title} may differ in size; use drop_remainder=True"
+
+    def gather(self, indices: Array, run: Run) -> Chunk:
+        size = self.batch_size
+        assert size
+        batches, places = np.unique(indices // size, return_inverse=True)
+        rows, _ = unbatch_rows(self.parent.gather(batches, run.input(0)), self.title)
+        return rows.take(places * size + indices % size)
+
+
+def static_batch_size(spec: Spec, stage: str) -> int | None:
+    """The leading size that a spec promises; an error if leaves have none or disagree."""
+    leaves = structure_and_leaves(spec)[1]
+    if not leaves or any(leaf.shape == () for leaf in leaves):
+        raise ElementError(
+            f"{stage} needs elements whose every leaf has a first dimension, not {spec}; "
+            "use batch first"
+        )
+    sizes = {leaf.shape[0] for leaf in leaves if leaf.shape is not None} - {None}
+    if len(sizes) > 1:
+        raise _disagreement(stage, sorted(map(int, filter(None, sizes))))
+    return sizes.pop() if sizes else None
+
+
+def unbatch_rows(batches: Chunk, title: str) -> tuple[Chunk, Array]:
+    """All rows of a chunk of batches, and how many rows each batch had."""
+    parts = [column_unbatch(column) for column in batches.columns]
+    if not parts:
+        raise ElementError(f"{title} needs elements with at least one leaf")
+    columns, sizes = [part[0] for part in parts], parts[0][1]
+    for _, others in parts[1:]:
+        odd = np.flatnonzero(sizes != others)
+        if len(odd):
+            raise _disagreement(title, [int(part[1][odd[0]]) for part in parts])
+    return Chunk.from_columns(batches.structure, columns, int(sizes.sum())), sizes
+
+
+def _disagreement(title: str, sizes: list[int]) -> ElementError:
+    return ElementError(
+        f"{title} needs leaves of one batch size, but they have {', '.join(map(str, sizes))}"
+    )
+
+
+class _UnbatchCursor(Cursor):
+    def __init__(self, title: str, batch_size: int | None, parent: Cursor) -> None:
+        self._title, self._parent = title, Trail(parent)
+        self._batch_size = batch_size
+        self._rows: Chunk = EMPTY
+        self._ends: Array = np.zeros(1, np.int64)  # where each batch ends among its rows
+        self._given = 0  # rows of the current batches that were given, or are to be left out
+        self._first = 0  # the position of the first of the current batches
+        self._largest = batch_size or 0
+
+    def read(self, max_rows: int) -> Chunk:
+        while self._given >= len(self._rows):
+            if not self._load(max_rows):
+                return EMPTY
+        chunk = self._rows[self._given : self._given + max_rows]
+        self._given += len(chunk)
+        return chunk
+
+    def _load(self, max_rows: int) -> bool:
+        """Take the next batches apart; False at the end."""
+        left_out = self._given - len(self._rows)
+        self._first = self._parent.position
+        self._parent.release(self._first)
+        self._rows, self._given = EMPTY, left_out
+        # Never more batches than the rows asked for need, as far as sizes can be foreseen.
+        batches = self._parent.read(max(1, max_rows // self._largest) if self._largest else 1)
+        if not len(batches):
+            return False
+        self._take_apart(batches)
+        return True
+
+    def _take_apart(self, batches: Chunk) -> None:
+        try:
+            self._rows, sizes = unbatch_rows(batches, self._title)
+        except ElementError:
+            if len(batches) > 1:
+                # Some batch is not in order; give the rows of those before it first.
+                self._parent.unread(batches[1:])
+                return self._take_apart(batches[:1])
+            self._given = 0
+            raise
+        self._ends = np.cumsum(sizes)
+        self._largest = max(self._largest, int(sizes.max()))
+
+    def skip(self, count: int) -> int:
+        waiting = len(self._rows) - self._given
+        if not self._batch_size or waiting < 0:
+            return super().skip(count)
+        here = min(count, waiting)
+        self._given += here
+        if here == count:
+            return count
+        self._rows, self._given = EMPTY, 0
+        whole = self._parent.skip((count - here) // self._batch_size) * self._batch_size
+        return here + whole + super().skip(count - here - whole)
+
+    def state(self) -> State:
+        if self._given >= len(self._rows):
+            left_out = self._given - len(self._rows)
+            return {"parent": self._parent.state(), "given": left_out}
+        done = int(np.searchsorted(self._ends, self._given, side="right"))
+        within = self._given - (int(self._ends[done - 1]) if done else 0)
+        return {"parent": self._parent.state(self._first + done), "given": within}
+
+    def restore(self, state: State) -> None:
+        self._parent.restore(state["parent"])
+        self._given = state["given"]
+
+    def close(self) -> None:
+        self._parent.close()

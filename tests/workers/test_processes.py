@@ -1,0 +1,218 @@
+"""Worker processes: values cross unharmed, crashes are reported, nothing stays behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections import namedtuple
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import keepset as ks
+
+Point = namedtuple("Point", ["x", "y"])
+
+
+def in_processes(ds: ks.Dataset, function: Callable[..., Any], workers: int = 2) -> ks.Dataset:
+    return ds.map(function, num_parallel_calls=workers, executor="process")
+
+
+def children() -> set[int]:
+    listed = Path(f"/proc/self/task/{os.getpid()}/children")
+    return {int(pid) for pid in listed.read_text().split()} if listed.exists() else set()
+
+
+def open_files() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+def test_results_come_back_in_order_and_from_other_processes() -> None:
+    ds = in_processes(ks.Dataset.range(200), lambda x: (x, os.getpid()))
+    results = list(ds)
+    assert [int(x) for x, _ in results] == list(range(200))
+    assert os.getpid() not in {int(pid) for _, pid in results}
+
+
+def test_every_kind_of_element_crosses_unharmed() -> None:
+    elements: list[dict[str, Any]] = [
+        {"a": np.arange(6, dtype=np.float32).reshape(2, 3), "b": b"x\0\0", "c": np.int8(3)},
+        {"a": np.zeros((0, 3), np.float32), "b": b"", "c": np.int8(-3)},
+    ]
+    ds = ks.Dataset.from_generator(lambda: iter(elements)).concatenate(
+        ks.Dataset.from_generator(lambda: iter(elements))
+    )
+    got = list(in_processes(ds, lambda e: e))
+    assert len(got) == 4
+    for one, other in zip(got, elements * 2, strict=True):
+        assert one["a"].dtype == np.float32
+        assert np.array_equal(one["a"], other["a"])
+        assert (one["b"], one["c"]) == (other["b"], other["c"])
+
+
+def test_ragged_sparse_and_records_cross_unharmed() -> None:
+    ragged = ks.Ragged.from_rows([[1, 2], [], [3]])
+    sparse = ks.Sparse([[0, 1]], [5], (2, 2))
+    ds = ks.Dataset.from_tensors((ragged, sparse, Point(1, 2)))
+    got = next(iter(in_processes(ds, lambda *e: e)))
+    assert got[0] == ragged
+    assert got[1] == sparse
+    assert got[2] == Point(1, 2)
+
+
+def test_large_arrays_cross_unharmed() -> None:
+    ds = in_processes(ks.Dataset.range(4), lambda x: np.full((3, 1 << 20), x, np.int32))
+    for i, array in enumerate(ds):
+        assert array.shape == (3, 1 << 20)
+        assert (array == i).all()
+        array += 1  # what comes out is the consumer's own
+
+
+def test_an_error_keeps_its_type_and_tells_stage_element_and_traceback() -> None:
+    def fails_at_seven(x: np.int64) -> np.int64:
+        if x == 7:
+            raise LookupError("seven")
+        return x
+
+    seen: list[int] = []
+    ds = in_processes(ks.Dataset.range(50), fails_at_seven)
+    with pytest.raises(LookupError, match="seven") as caught:
+        seen.extend(int(x) for x in ds)
+    assert seen == list(range(7))
+    notes = "\n".join(caught.value.__notes__)
+    assert "map(fails_at_seven), at element 7" in notes
+    assert 'raise LookupError("seven")' in notes
+
+
+def test_an_error_that_cannot_be_pickled_still_arrives() -> None:
+    class AwkwardError(Exception):
+        def __init__(self, one: int, two: int) -> None:
+            super().__init__(f"{one} and {two}")
+
+    def fail(x: np.int64) -> np.int64:
+        raise AwkwardError(1, 2)
+
+    with pytest.raises(RuntimeError, match="AwkwardError: 1 and 2"):
+        list(in_processes(ks.Dataset.range(3), fail))
+
+
+def test_a_worker_that_dies_is_reported_with_the_element() -> None:
+    def dies_at_five(x: np.int64) -> np.int64:
+        if x == 5:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return x
+
+    with pytest.raises(ks.WorkerDiedError, match=r"map\(dies_at_five\).*SIGKILL.*element 5"):
+        list(in_processes(ks.Dataset.range(50), dies_at_five, workers=1))
+    assert not children()
+
+
+def test_a_worker_that_exits_is_reported() -> None:
+    with pytest.raises(ks.WorkerDiedError, match="exit code 3"):
+        list(in_processes(ks.Dataset.range(3), lambda x: os._exit(3)))
+
+
+def test_states_are_exact_with_processes() -> None:
+    ds = in_processes(ks.Dataset.range(40), lambda x: x * 2).batch(3)
+    for k in (0, 1, 5, 13, 14):
+        it = iter(ds)
+        for _ in range(k):
+            next(it)
+        state = it.state()
+        it.close()
+        rest = [x.tolist() for x in ds.iterate(state)]
+        assert rest == [x.tolist() for x in ks.Dataset.range(40).map(lambda x: x * 2).batch(3)][k:]
+
+
+@pytest.mark.timeout(300)
+def test_many_starts_and_stops_leave_nothing_behind() -> None:
+    list(in_processes(ks.Dataset.range(3), lambda x: x))
+    files, threads = open_files(), threading.active_count()
+    for round_number in range(25):
+        it = iter(in_processes(ks.Dataset.range(1000), lambda x: x))
+        for _ in range(round_number % 4):
+            next(it)
+        del it
+    assert not children()
+    assert threading.active_count() == threads
+    assert open_files() == files
+
+
+def test_closing_does_not_wait_for_a_slow_function() -> None:
+    def sleepy(x: np.int64) -> np.int64:
+        time.sleep(60 * int(x))
+        return x
+
+    it = iter(in_processes(ks.Dataset.range(100), sleepy))
+    next(it)
+    began = time.perf_counter()
+    it.close()
+    assert time.perf_counter() - began < 10
+    assert not children()
+
+
+SCRIPT = """
+import sys, time, os
+import keepset as ks
+
+print("imported", flush=True)  # printed once: workers do not run this file
+factor = 3
+
+def work(x):
+    time.sleep({delay})
+    return factor * x
+
+for x in ks.Dataset.range(20).map(work, num_parallel_calls=2, executor="process"):
+    print(int(x), flush=True)
+"""
+
+
+def run_script(tmp_path: Path, delay: float) -> subprocess.Popen[str]:
+    script = tmp_path / "main.py"
+    script.write_text(textwrap.dedent(SCRIPT).format(delay=delay))
+    return subprocess.Popen(
+        [sys.executable, str(script)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def test_a_script_needs_no_main_guard(tmp_path: Path) -> None:
+    out, err = run_script(tmp_path, 0).communicate(timeout=60)
+    assert out.split() == ["imported", *(str(3 * i) for i in range(20))], err
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL, signal.SIGTERM])
+def test_a_parent_that_is_stopped_leaves_no_process(tmp_path: Path, how: signal.Signals) -> None:
+    process = run_script(tmp_path, 0.2)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "imported\n"
+    process.stdout.readline()
+    workers = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    workers += [p for p in _all_children(process.pid) if p not in workers]
+    assert workers
+    process.send_signal(how)
+    process.wait(timeout=20)
+    process.communicate()
+    deadline = time.monotonic() + 10
+    while any(Path(f"/proc/{pid}").exists() for pid in workers):
+        assert time.monotonic() < deadline, "a worker process outlived its parent"
+        time.sleep(0.05)
+
+
+def _all_children(pid: int) -> list[str]:
+    """Children started by any thread of a process."""
+    found = []
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        found += (thread / "children").read_text().split()
+    return found

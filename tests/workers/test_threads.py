@@ -1,0 +1,78 @@
+"""The thread pool: tasks run once, waiters help, closing leaves nothing."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from keepset.workers.threads import Task, ThreadPool
+
+
+def test_a_task_runs_once_whoever_comes_first() -> None:
+    calls: list[int] = []
+
+    def call() -> int:
+        calls.append(1)
+        return 42
+
+    task = Task(call)
+    threads = [threading.Thread(target=task.run) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    assert task.result() == 42
+    for thread in threads:
+        thread.join()
+    assert calls == [1]
+
+
+def test_an_error_is_raised_where_the_result_is_asked_for() -> None:
+    def fail() -> None:
+        raise KeyError("x")
+
+    task = Task(fail)
+    task.run()
+    with pytest.raises(KeyError):
+        task.result()
+
+
+def test_waiting_for_a_task_of_a_full_pool_runs_it_in_the_waiting_thread() -> None:
+    pool = ThreadPool()
+    pool.reserve(1)
+    gate = threading.Event()
+    blocked = pool.submit(gate.wait)
+    waiting = pool.submit(threading.current_thread)
+    assert waiting.result() is threading.current_thread()
+    gate.set()
+    assert blocked.result()
+    pool.close()
+
+
+def test_nested_tasks_deeper_than_the_pool_do_not_deadlock() -> None:
+    pool = ThreadPool()
+    pool.reserve(2)
+
+    def count_down(n: int) -> int:
+        return 0 if n == 0 else 1 + pool.submit(lambda: count_down(n - 1)).result()
+
+    assert pool.submit(lambda: count_down(50)).result() == 50
+    pool.close()
+
+
+def test_a_cancelled_task_never_runs() -> None:
+    calls: list[int] = []
+    task = Task(lambda: calls.append(1))
+    assert task.cancel()
+    task.run()
+    assert calls == []
+
+
+def test_closing_drops_what_has_not_begun_and_ends_the_threads() -> None:
+    before = threading.active_count()
+    pool = ThreadPool()
+    pool.reserve(4)
+    for _ in range(100):
+        pool.submit(lambda: time.sleep(0.001))
+    pool.close()
+    assert threading.active_count() == before
