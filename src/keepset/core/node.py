@@ -80,7 +80,7 @@ class Node(ABC):
         name = type(self).__name__
         return "".join("_" + c.lower() if c.isupper() else c for c in name).lstrip("_")
 
-    @property
+    @cached_property
     def title(self) -> str:
         """A short readable form for messages: ``map(load_image)``."""
         defaults = {f.name: f.default for f in fields(self)}

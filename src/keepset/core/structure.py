@@ -78,7 +78,7 @@ class Structure:
 
     def _check(self, values: list[Any]) -> None:
         wanted = {_TUPLE: tuple, _DICT: dict, _NONE: type(None)}.get(self.kind, self.record)
-        fits = set(map(type, values)) <= {wanted}
+        fits = all(_same_record(kind, wanted) for kind in set(map(type, values)))
         if fits and self.kind == _TUPLE:
             fits = set(map(len, values)) <= {len(self.children)}
         elif fits and self.kind == _DICT:
@@ -182,11 +182,15 @@ def structure_of(element: Any) -> Structure:
         # The written order rides along in ``record``, so that dicts come out as they went in.
         children = tuple(structure_of(element[key]) for key in keys)
         return Structure(_DICT, keys, children, tuple(element))  # type: ignore[arg-type]
-    if is_namedtuple(kind) or is_dataclass_element(kind):
+    if _is_record(kind):
         fields = record_fields(kind)
         children = tuple(structure_of(getattr(element, field)) for field in fields)
         return Structure(_RECORD, fields, children, kind)
     return LEAF
+
+
+def _is_record(kind: type) -> bool:
+    return is_namedtuple(kind) or is_dataclass_element(kind)
 
 
 def is_dataclass_element(kind: type) -> bool:
@@ -221,8 +225,12 @@ def _constructor(record: Any, fields: tuple[str, ...]) -> Callable[..., Any]:
 
 
 def _same_record(one: Any, other: Any) -> bool:
-    # Named tuples are compared by name: one read from a file has a class of its own.
+    # Records are compared by name and fields: one read from a file has a class of its own.
     return one is other or (
-        getattr(one, "__name__", None) == getattr(other, "__name__", None)
-        and isinstance(one, type) == isinstance(other, type)
+        isinstance(one, type)
+        and isinstance(other, type)
+        and one.__name__ == other.__name__
+        and _is_record(one)
+        and _is_record(other)
+        and record_fields(one) == record_fields(other)
     )

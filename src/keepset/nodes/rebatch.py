@@ -90,33 +90,37 @@ class _RebatchCursor(Cursor):
 
     def _fill(self, wanted: int) -> None:
         """Take batches apart until ``wanted`` rows wait, the input ends or something fails."""
-        while len(self._rows) < wanted and not self._ended and self._error is None:
-            missing = wanted - len(self._rows)
+        parts, ends, waiting = [self._rows], [self._ends], len(self._rows)
+        while waiting < wanted and not self._ended:
+            missing = wanted - waiting
             try:
                 batches = self._parent.read(max(1, missing // self._largest) if self._largest else 1)
                 self._ended = not len(batches)
-                if not self._ended:
-                    self._append(batches)
+                if self._ended:
+                    break
+                rows, sizes = self._take_apart(batches)
             except Exception as error:
                 self._error = error
+                break
+            if self._left_out and not any(map(len, ends)):
+                # After restore: the first batch was given in part.
+                rows, sizes[0] = rows[self._left_out :], sizes[0] - self._left_out
+            parts.append(rows)
+            ends.append(waiting + np.cumsum(sizes))
+            waiting += len(rows)
+        self._rows, self._ends = concat(parts), np.concatenate(ends)
 
-    def _append(self, batches: Chunk) -> None:
+    def _take_apart(self, batches: Chunk) -> tuple[Chunk, Array]:
         try:
             rows, sizes = unbatch_rows(batches, self._node.title)
         except ElementError:
             if len(batches) == 1:
                 raise
             self._parent.unread(batches[1:])
-            return self._append(batches[:1])
+            return self._take_apart(batches[:1])
         self._ragged = [_splits_dtype(column) for column in batches.columns]
         self._largest = max(self._largest, int(sizes.max()))
-        ends = np.cumsum(sizes)
-        if self._left_out and not len(self._ends):
-            # After restore: the first batch was given in part.
-            rows, ends = rows[self._left_out :], ends - self._left_out
-        before = self._ends[-1] if len(self._ends) else 0
-        self._ends = np.concatenate([self._ends, ends + before])
-        self._rows = concat([self._rows, rows])
+        return rows, sizes
 
     def _cut(self, ends: Array) -> Chunk:
         """Give the next rows as batches that end at ``ends``."""

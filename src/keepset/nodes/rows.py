@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from keepset.core.chunk import EMPTY, Chunk
-from keepset.core.column import column_spec
 from keepset.core.cursor import Cursor, State
 from keepset.core.dtypes import Array
 from keepset.core.node import Node, must_run
@@ -16,9 +15,14 @@ from keepset.core.spec import Spec
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Rows(Node):
-    """The elements of a chunk."""
+    """The elements of a chunk.
+
+    ``promised`` is the spec, in a one-tuple, of the stage that they come from, if it is known: two
+    windows of one data set are of one type, whatever they happen to hold.
+    """
 
     chunk: Chunk
+    promised: tuple[Spec] | None = None
 
     def cursor(self, run: Run) -> Cursor:
         return _RowsCursor(self.chunk)
@@ -27,9 +31,7 @@ class Rows(Node):
         return len(self.chunk)
 
     def infer_spec(self, spec: Callable[[Node], Spec]) -> Spec:
-        if not len(self.chunk):
-            return must_run()
-        return self.chunk.structure.build([column_spec(column) for column in self.chunk.columns])
+        return must_run() if self.promised is None else self.promised[0]
 
     def obstacle(self) -> str | None:
         return None

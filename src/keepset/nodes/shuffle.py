@@ -125,11 +125,12 @@ class _ShuffleCursor(Cursor):
         if "history" in state:
             self._can_gather = False
             self._history.restore(state["history"])
+        # First, because a restored parent may know better with which draws to go on.
+        self._parent.restore(state["parent"])
         exchanged = min(self._drawn, max(0, self._read - self._size))
         held = self._simulate(exchanged)
         if len(held):
             self._buffer.add(self._fetch(held))
-        self._parent.restore(state["parent"])
         if state["ended"]:
             self._rest = self._shuffled_rest()[self._drawn - exchanged :]
 

@@ -11,7 +11,7 @@ from keepset.core.chunk import EMPTY, Chunk, concat
 from keepset.core.cursor import Cursor, State
 from keepset.core.node import Node, scaled
 from keepset.core.run import Run
-from keepset.core.spec import DatasetSpec, Spec, map_spec
+from keepset.core.spec import DatasetSpec, Spec, map_spec, structure_and_leaves
 from keepset.core.structure import LEAF
 from keepset.errors import InvalidArgumentError
 from keepset.nodes.rows import Rows
@@ -63,21 +63,23 @@ class Window(Node):
     def infer_spec(self, spec: Callable[[Node], Spec]) -> Spec:
         return map_spec(DatasetSpec, spec(self.parent))
 
-    def element(self, chunk: Chunk) -> Any:
+    def element(self, chunk: Chunk, promised: list[Spec] | None) -> Any:
         """The data sets that stand for the elements of one window."""
-        if not chunk.has_columns and chunk.structure == LEAF:
-            return self.wrap(Rows(chunk=chunk))
-        return chunk.structure.build(
-            [
-                self.wrap(Rows(chunk=Chunk.from_columns(LEAF, [column], len(chunk))))
-                for column in chunk.columns
-            ]
-        )
+        structure = chunk.structure
+        if structure == LEAF and not chunk.has_columns:
+            parts = [chunk]  # rows stay rows
+        else:
+            parts = [Chunk.from_columns(LEAF, [column], len(chunk)) for column in chunk.columns]
+        specs = [None] * len(parts) if promised is None else [(spec,) for spec in promised]
+        pairs = zip(parts, specs, strict=True)
+        return structure.build([self.wrap(Rows(chunk=c, promised=s)) for c, s in pairs])
 
 
 class _WindowCursor(Cursor):
     def __init__(self, node: Window, parent: Cursor) -> None:
         self._node, self._parent = node, Trail(parent)
+        known = node.parent.known_spec()
+        self._promised = None if known is None else structure_and_leaves(known[0])[1]
         self._start = 0  # the input position where the next window begins
         # What was read and is still needed, by the position of its first row. An element that
         # failed is kept as its error: every window that would hold it fails, as in TensorFlow.
@@ -92,7 +94,7 @@ class _WindowCursor(Cursor):
             if available < (self._node.span if self._node.drop_remainder else 1):
                 break
             try:
-                window = self._node.element(self._rows(available))
+                window = self._node.element(self._rows(available), self._promised)
             except Exception:
                 if windows:
                     break  # the windows before it come first
@@ -103,7 +105,7 @@ class _WindowCursor(Cursor):
         return Chunk.from_rows(windows) if windows else EMPTY
 
     def _fill(self, stop: int) -> None:
-        for _ in self._parent.replay(min(self._start, stop)):
+        for _ in self._parent.replay(self._start):
             pass  # elements between two windows
         while self._parent.position < stop and not self._ended:
             position = self._parent.position

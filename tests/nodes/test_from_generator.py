@@ -1,0 +1,113 @@
+"""From a generator: live, converted to its signature, and started anew for each pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import keepset as ks
+
+
+def test_it_never_runs_ahead_of_its_consumer() -> None:
+    produced: list[int] = []
+
+    def source() -> Iterator[int]:
+        for i in range(1000):
+            produced.append(i)
+            yield i
+
+    it = iter(ks.Dataset.from_generator(source).map(lambda x: x).filter(lambda x: True))
+    for given in range(1, 30):
+        next(it)
+        assert len(produced) == given
+    nested = ks.Dataset.range(1).flat_map(lambda _: ks.Dataset.from_generator(source))
+    produced.clear()
+    it = iter(nested)
+    next(it)
+    next(it)
+    assert len(produced) == 2
+
+
+def test_a_consumer_can_answer_what_it_was_given() -> None:
+    answers = [0]
+
+    def echo() -> Iterator[int]:
+        while answers[-1] < 5:
+            yield answers[-1]
+
+    seen = []
+    for x in ks.Dataset.from_generator(echo):
+        seen.append(int(x))
+        answers.append(int(x) + 1)
+    assert seen == [0, 1, 2, 3, 4]
+
+
+def test_each_pass_calls_the_function_again() -> None:
+    starts: list[int] = []
+
+    def source(stop: int) -> Iterator[int]:
+        starts.append(stop)
+        yield from range(stop)
+
+    ds = ks.Dataset.from_generator(source, args=(3,))
+    assert [int(x) for x in ds.repeat(2)] == [0, 1, 2, 0, 1, 2]
+    assert [int(s) for s in starts] == [3, 3]
+
+
+def test_a_signature_gives_the_dtype_and_is_checked() -> None:
+    spec = {"x": ks.TensorSpec([None], "float32"), "y": ks.TensorSpec([], ks.string)}
+    ds = ks.Dataset.from_generator(
+        lambda: iter([{"x": [1, 2], "y": "a"}, {"x": [], "y": b"b"}]), output_signature=spec
+    )
+    assert ds.element_spec == spec
+    first, second = ds
+    assert first["x"].dtype == second["x"].dtype == np.float32
+    wrong = ks.Dataset.from_generator(
+        lambda: iter([1, "two"]), output_signature=ks.TensorSpec([], "int64")
+    )
+    with pytest.raises(ks.ElementError) as caught:
+        list(wrong)
+    assert "at element 1" in caught.value.__notes__[0]
+
+
+def test_older_types_and_shapes_are_understood() -> None:
+    ds = ks.Dataset.from_generator(
+        lambda: iter([(1, [2.0])]), output_types=("int32", "float32"), output_shapes=((), (1,))
+    )
+    assert ds.element_spec == (ks.TensorSpec((), "int32"), ks.TensorSpec((1,), "float32"))
+    assert next(iter(ds))[0].dtype == np.int32
+
+
+def test_a_generator_object_is_refused_with_the_remedy() -> None:
+    with pytest.raises(ks.InvalidArgumentError, match="pass the function"):
+        ks.Dataset.from_generator(x for x in range(3))  # type: ignore[arg-type]
+
+
+def test_what_was_yielded_before_an_error_is_given_first() -> None:
+    def source() -> Iterator[int]:
+        yield 1
+        yield 2
+        raise ConnectionError("lost")
+
+    seen: list[list[int]] = []
+    with pytest.raises(ConnectionError, match="lost") as caught:
+        seen.extend(x.tolist() for x in ks.Dataset.from_generator(source).batch(1))
+    assert seen == [[1], [2]]
+    assert "at element 2" in caught.value.__notes__[0]
+
+
+def test_dropping_the_iterator_closes_the_generator() -> None:
+    closed: list[bool] = []
+
+    def source() -> Iterator[int]:
+        try:
+            yield from range(10)
+        finally:
+            closed.append(True)
+
+    it = iter(ks.Dataset.from_generator(source))
+    next(it)
+    del it
+    assert closed == [True]

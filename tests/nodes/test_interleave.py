@@ -1,0 +1,106 @@
+"""Interleave: TensorFlow's order, sequential and parallel alike."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import keepset as ks
+
+
+def by_hand(lengths: list[int], cycle: int, block: int) -> list[tuple[int, int]]:
+    """TensorFlow's algorithm, element by element."""
+    inputs = iter(enumerate(lengths))
+    slots: list[list[tuple[int, int]] | None] = [None] * cycle
+    out: list[tuple[int, int]] = []
+    turn, ended = 0, False
+    while not ended or any(slot is not None for slot in slots):
+        slot = slots[turn]
+        if slot is None:
+            found = None if ended else next(inputs, None)
+            if found is None:
+                ended = True
+                turn = (turn + 1) % cycle
+            else:
+                slots[turn] = [(found[0], i) for i in range(found[1])]
+            continue
+        taken, slots[turn] = slot[:block], slot[block:]
+        out += taken
+        if len(taken) < block:
+            slots[turn] = None
+        turn = (turn + 1) % cycle
+    return out
+
+
+@settings(max_examples=60)
+@given(
+    lengths=st.lists(st.integers(0, 7), max_size=8),
+    cycle=st.integers(1, 5),
+    block=st.integers(1, 4),
+    workers=st.sampled_from([None, 1, 3]),
+)
+def test_the_order_is_tensorflows(
+    lengths: list[int], cycle: int, block: int, workers: int | None
+) -> None:
+    def inner(i: np.int64, length: np.int64) -> ks.Dataset:
+        return ks.Dataset.range(length).map(lambda j: (i, j))
+
+    ds = ks.Dataset.from_tensor_slices(np.array(lengths, np.int64)).enumerate()
+    ds = ds.interleave(inner, cycle, block, num_parallel_calls=workers)
+    assert [(int(i), int(j)) for i, j in ds] == by_hand(lengths, cycle, block)
+
+
+def test_pure_inputs_are_read_in_larger_pieces_with_the_same_result() -> None:
+    ds = ks.Dataset.range(10).interleave(lambda x: ks.Dataset.range(100 * x, 100 * x + 50), 4)
+    lengths = by_hand([50] * 10, 4, 1)
+    assert [int(x) for x in ds] == [100 * i + j for i, j in lengths]
+
+
+def test_slow_inputs_overlap_in_parallel() -> None:
+    def slow(x: np.int64) -> ks.Dataset:
+        return ks.Dataset.range(5).map(lambda y: time.sleep(0.01) or y)
+
+    began = time.perf_counter()
+    assert len(list(ks.Dataset.range(8).interleave(slow, 4, num_parallel_calls=4))) == 40
+    assert time.perf_counter() - began < 0.3  # 0.4 s one after the other
+
+
+def test_where_order_is_free_a_slow_input_does_not_hold_up_the_others() -> None:
+    def inner(x: np.int64) -> ks.Dataset:
+        delay = 0.3 if x == 0 else 0.0
+        return ks.Dataset.from_tensors(x).map(lambda y: time.sleep(delay) or y)
+
+    ds = ks.Dataset.range(6).interleave(inner, 3, num_parallel_calls=3, deterministic=False)
+    got = [int(x) for x in ds]
+    assert sorted(got) == list(range(6))
+    assert got[0] != 0
+
+
+def test_errors_come_after_the_elements_before_them() -> None:
+    def inner(x: np.int64) -> ks.Dataset:
+        if x == 2:
+            raise ValueError("no such file")
+        return ks.Dataset.range(2)
+
+    ds = ks.Dataset.range(4).interleave(inner, cycle_length=1)
+    seen: list[int] = []
+    with pytest.raises(ValueError, match="no such file") as caught:
+        seen.extend(int(x) for x in ds)
+    assert seen == [0, 1, 0, 1]
+    assert caught.value.__notes__ == ["in interleave(inner, 1), at element 2"]
+    assert len(list(ds.ignore_errors())) == 6
+
+
+def test_a_function_that_returns_no_data_set_is_told_so() -> None:
+    with pytest.raises(ks.ElementError, match="must return a Dataset"):
+        list(ks.Dataset.range(2).interleave(lambda x: x))
+
+
+@pytest.mark.parametrize("kwargs", [{"cycle_length": 0}, {"block_length": 0}])
+def test_bad_arguments_are_refused(kwargs: dict[str, int]) -> None:
+    with pytest.raises(ks.InvalidArgumentError, match="at least 1"):
+        ks.Dataset.range(2).interleave(lambda x: ks.Dataset.range(x), **kwargs)
