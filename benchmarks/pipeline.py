@@ -25,6 +25,7 @@ RESULTS = HERE / "results" / "pipeline.json"
 # The first that has a chain gives the output which the others must equal.
 CONTENDERS = (
     Contender("generators", "generators", "yardstick"),
+    Contender("inlined", "inlined", "yardstick"),
     Contender("numpy", "numpy_by_hand", "yardstick"),
     Contender(KEEPSET, "keepset", "subject"),
     Contender("tf.data", "tf_data", "peer"),

@@ -10,7 +10,7 @@ import torch
 from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset, SequentialSampler
 from workload import BATCH, BLOCK, PROCESSES, busy, columns, numbers
 
-from contenders import generators
+from contenders import generators, inlined
 
 DISTRIBUTIONS = ("torch", "numpy")
 
@@ -21,7 +21,7 @@ Start = Callable[[], Iterator[Any]]
 
 
 class Stream(IterableDataset[Any]):
-    """A chain of hand-written generators, which is how DataLoader is given map and filter."""
+    """Hand-written generators: the way to give DataLoader a map or a filter of single elements."""
 
     def __init__(self, start: Callable[[], Iterable[Any]]) -> None:
         self._start = start
@@ -110,15 +110,15 @@ def laboured(n: int, workers: int) -> Start:
 
 PIPELINE: dict[str, Callable[[int], Start]] = {
     "range": lambda n: elements(lambda: np.arange(n)),
-    "map": lambda n: elements(lambda: generators.doubled(n)),
-    "filter": lambda n: elements(lambda: generators.even(n)),
-    "map+filter": lambda n: elements(lambda: generators.doubled_even(n)),
+    "map": lambda n: elements(lambda: inlined.doubled(n)),
+    "filter": lambda n: elements(lambda: inlined.even(n)),
+    "map+filter": lambda n: elements(lambda: inlined.doubled_even(n)),
     "batch": lambda n: batches(lambda: np.arange(n)),
-    "map+batch": lambda n: batches(lambda: generators.doubled(n)),
-    "filter+batch": lambda n: batches(lambda: generators.even(n)),
+    "map+batch": lambda n: batches(lambda: inlined.doubled(n)),
+    "filter+batch": lambda n: batches(lambda: inlined.even(n)),
     "shuffle+batch": lambda n: batches(lambda: generators.shuffled(np.arange(n))),
     "map+filter+shuffle+batch": lambda n: batches(
-        lambda: generators.shuffled(generators.doubled_even(n))
+        lambda: generators.shuffled(inlined.doubled_even(n))
     ),
     "batch+map": lambda n: elements(lambda: blocks(n)),
     "map_batches+batch": lambda n: elements(lambda: rebatched_blocks(n)),

@@ -253,7 +253,7 @@ class Dataset:
             >>> a == b
             True
         """
-        source = Randomness(seed, bool(rerandomize_each_iteration))
+        source = Randomness(_seed(seed), bool(rerandomize_each_iteration))
         return Dataset(RandomSource(source=source, name=name))
 
     @staticmethod
@@ -283,7 +283,7 @@ class Dataset:
             >>> sorted(int(x) for x in Dataset.sample_from_datasets([a, b], [0.3, 0.7], seed=1))
             [0, 1, 2, 10, 11, 12]
         """
-        source = Randomness(seed, rerandomize_each_iteration is not False)
+        source = Randomness(_seed(seed), bool(rerandomize_each_iteration))
         return Dataset(
             SampleFromDatasets(
                 parents=_nodes(datasets),
@@ -386,7 +386,7 @@ class Dataset:
             RandomMap(
                 parent=self._node,
                 function=_callable(map_func, "random_map"),
-                source=Randomness(seed, reshuffle_each_iteration),
+                source=Randomness(_seed(seed), reshuffle_each_iteration),
                 output_signature=output_signature,
                 name=name,
             )
@@ -508,7 +508,7 @@ class Dataset:
                 class_func=_callable(class_func, "rejection_resample"),
                 target_dist=target_dist,
                 initial_dist=initial_dist,
-                source=Randomness(seed),
+                source=Randomness(_seed(seed), rerandomize=False),
                 name=name,
             )
         )
@@ -927,7 +927,7 @@ class Dataset:
 
         Example:
             >>> it = iter(Dataset.range(4))
-            ... next(it)
+            >>> next(it)
             np.int64(0)
             >>> [int(x) for x in Dataset.range(4).iterate(it.state())]
             [1, 2, 3]

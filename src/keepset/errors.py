@@ -64,7 +64,12 @@ class WorkerDiedError(KeepsetError, RuntimeError):
 
 
 class CorruptCacheError(KeepsetError, ValueError):
-    """A cache file fails its checksum or does not parse."""
+    """A cache file fails its checksum or does not parse: ``path``, at ``byte``."""
+
+    # The defaults let the error be pickled: it is made anew from its message, then filled in.
+    def __init__(self, message: str, *, path: str = "", byte: int = 0) -> None:
+        super().__init__(message)
+        self.path, self.byte = path, byte
 
 
 class MissingExtraError(KeepsetError, ImportError):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import struct
 import subprocess
 import sys
@@ -66,14 +67,9 @@ def bits(element: Any) -> Any:
     return element
 
 
-def check_round_trip(path: Path, rows: list[Any]) -> ChunkFileReader:
+def check_round_trip(path: Path, rows: list[Any]) -> None:
     write(path, rows)
     assert bits(tuple(read(path))) == bits(tuple(rows))
-    reader = ChunkFileReader(str(path))
-    places = np.array([len(rows) - 1, 0])
-    assert bits(tuple(reader.chunk(0, places).rows)) == bits((rows[-1], rows[0]))
-    assert bits(tuple(reader.chunk(0, slice(1, 2)).rows)) == bits(tuple(rows[1:2]))
-    return reader
 
 
 class Point(NamedTuple):
@@ -189,30 +185,29 @@ def test_uniform_columns_are_read_only_views_of_the_file(tmp_path: Path) -> None
         ChunkFileReader(path).chunk(0).rows[0]["a"][0] = 1
 
 
-def test_leaves_and_picked_rows_are_read_only_too(tmp_path: Path) -> None:
-    path = write(tmp_path / "f", [np.arange(2), np.arange(3)], [b"a", b"b"], [np.int64(1)])
-    reader = ChunkFileReader(path)
-    assert not reader.chunk(0).rows[0].flags.writeable
-    for number in (1, 2):
-        column = reader.chunk(number, np.array([0])).columns[0]
-        assert isinstance(column, np.ndarray)
-        assert not column.flags.writeable
+def test_leaves_and_strings_are_read_only_too(tmp_path: Path) -> None:
+    rows = [np.arange(2), strings(b"a"), Ragged([1], [0, 1])]
+    reader = ChunkFileReader(write(tmp_path / "f", rows, [b"a", b"b"]))
+    array, text, ragged = reader.chunk(0).rows
+    for part in (array, text, ragged.values, ragged.row_splits, reader.chunk(1).columns[0]):
+        assert isinstance(part, np.ndarray)
+        assert not part.flags.writeable
 
 
-def test_chunks_rows_and_places(tmp_path: Path) -> None:
+def test_chunks_and_where_they_begin(tmp_path: Path) -> None:
     parts = [[np.int64(i) for i in range(a, b)] for a, b in ((0, 3), (3, 4), (4, 9))]
     reader = ChunkFileReader(
         write(tmp_path / "f", parts[0], [], parts[1], parts[2], note={"k": [1]})
     )
-    assert (len(reader), reader.rows, reader.first_rows) == (3, 9, [0, 3, 4, 9])
-    assert [reader.find(row) for row in range(9)] == [0, 0, 0, 1, 2, 2, 2, 2, 2]
+    assert (len(reader), reader.first_rows) == (3, [0, 3, 4, 9])
+    assert [reader.chunk(number).rows for number in range(3)] == parts
     assert reader.note == {"k": [1]}
     assert reader.spec == (TensorSpec((), np.int64),)
 
 
 def test_a_file_without_elements(tmp_path: Path) -> None:
     reader = ChunkFileReader(write(tmp_path / "f"))
-    assert (len(reader), reader.rows, reader.spec, reader.note) == (0, 0, None, None)
+    assert (len(reader), reader.first_rows, reader.spec, reader.note) == (0, [0], None, None)
 
 
 def test_the_spec_covers_all_chunks(tmp_path: Path) -> None:
@@ -245,12 +240,15 @@ def check_damaged(path: Path, content: bytes) -> None:
     path.unlink(missing_ok=True)
     path.write_bytes(content)
     with pytest.raises(CorruptCacheError) as caught:
-        ChunkFileReader(str(path)).verify()
+        read(path)
     text = str(caught.value)
     assert text.startswith(f"{path}: ")
     assert " at byte " in text
     assert text.endswith("delete the file to compute it again")
-    assert caught.value.path == str(path)  # type: ignore[attr-defined]
+    assert caught.value.path == str(path)
+    assert f" at byte {caught.value.byte} " in text
+    copy = pickle.loads(pickle.dumps(caught.value))
+    assert (str(copy), copy.path, copy.byte) == (text, str(path), caught.value.byte)
 
 
 def test_a_file_cut_at_any_byte_is_found_out(tmp_path: Path) -> None:
@@ -332,7 +330,7 @@ def test_a_file_changed_on_purpose_is_read_or_refused(
         content[at : at + len(new)] = new[: len(content) - at]
     (folder / "g").write_bytes(resealed(bytes(content)))
     with suppress(CorruptCacheError):
-        ChunkFileReader(str(folder / "g")).verify()
+        read(folder / "g")
 
 
 def reframed(content: bytes, change: Any) -> bytes:
@@ -357,6 +355,7 @@ def reframed(content: bytes, change: Any) -> bytes:
 
 
 HUGE = 1 << 60
+LEAF = {"tensor": {"shape": None, "dtype": "string"}}
 
 
 @pytest.mark.parametrize(
@@ -369,21 +368,40 @@ HUGE = 1 << 60
         lambda h: h.update(buffers=[]),
         lambda h: h.update(columns=[]),
         lambda h: h.update(columns=5),
-        lambda h: h.update(structure={"record": "x", "fields": [["import os", "leaf"]]}),
-        lambda h: h.update(structure={"dict": [[["list"], "leaf"]]}),
-        lambda h: h.update(structure={"tuple": ["leaf", "leaf"]}),
-        lambda h: h["columns"][0].update(kind="pickle"),
-        lambda h: h["columns"][0].update(kind="array", dtype="object", shape=[]),
-        lambda h: h["columns"][0].update(kind="array", dtype="i4,i4", shape=[]),
-        lambda h: h["columns"][0].update(kind="array", dtype="uint8", shape=[HUGE, HUGE, 0]),
-        lambda h: h["columns"][0].update(kind="strings", lengths="int8", shape=[]),
-        lambda h: h["columns"][0].update(types=[]),
-        lambda h: h["columns"][0].update(types=[["array", "int64", HUGE]]),
-        lambda h: h["columns"][0].update(types=[["array", "int64", 1], ["bytes"]]),
-        lambda h: h["columns"][0].update(types=[["ragged", "float32", ["array", "int64", 1]]]),
-        lambda h: h["columns"][0].update(types=[["sparse", ["array", "int64", 1]]]),
-        lambda h: h["columns"][0].update(types=[["unknown"]]),
-        lambda h: h["columns"][0].update(dims="uint64"),
+        lambda h: h.update(columns=[None]),
+        lambda h: h.update(structure={"record": "x", "fields": [["import os", LEAF]]}),
+        lambda h: h.update(structure={"dict": [[["list"], LEAF]]}),
+        lambda h: h.update(structure={"tuple": [LEAF, LEAF]}),
+        lambda h: h.update(structure="leaf"),
+        *(
+            (lambda h, kind=kind: h.update(columns=[{"array": kind}]))
+            for kind in (
+                "pickle",
+                ["array", "object", 1],
+                ["array", "i4,i4", 1],
+                ["array", "float16", 1],
+                ["array", "int64", 2],
+                ["array", "int64", HUGE],
+                ["array", "int64", -1],
+                ["scalar", "int64"],
+                ["strings", 1],
+            )
+        ),
+        *(
+            (lambda h, kinds=kinds: h.update(columns=[{"leaves": kinds}]))
+            for kinds in (
+                [],
+                [["array", "int64", HUGE]],
+                [["array", "int64", 1], ["bytes"]],
+                [["ragged", "float32", ["array", "int64", 1]]],
+                [["ragged", "int64", ["array", "int64", 1]]],
+                [["sparse", ["array", "int64", 1]]],
+                [["unknown"]],
+                [["bytes"]],
+                [["strings", 1]],
+                [["strings", HUGE]],
+            )
+        ),
     ],
 )
 def test_lies_in_a_header_are_refused(tmp_path: Path, change: Any) -> None:

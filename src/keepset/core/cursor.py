@@ -60,12 +60,13 @@ class Marked:
         self._marked_at = 0.0
         self._failed = False
 
-    def read(self, max_rows: int) -> Chunk:
+    def read(self, max_rows: int, may_mark: bool = True) -> Chunk:
+        """The next rows. ``may_mark=False`` if rows of an earlier read may yet be handed back."""
         if self._returned:
             chunk, self._returned = self._returned[:max_rows], self._returned[max_rows:]
         else:
             now = time.perf_counter()
-            if now - self._marked_at > _MARK_INTERVAL_S:
+            if may_mark and now - self._marked_at > _MARK_INTERVAL_S:
                 self._mark, self._since, self._marked_at = self.cursor.state(), 0, now
             try:
                 chunk = self.cursor.read(max_rows)
@@ -83,6 +84,7 @@ class Marked:
         if len(chunk):
             self._returned = concat([chunk, self._returned])
             self._since -= len(chunk)
+            assert self._since >= 0, "rows were handed back from before the last mark"
 
     def skip(self, count: int) -> int:
         given = min(count, len(self._returned))

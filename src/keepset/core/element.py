@@ -6,12 +6,13 @@ import datetime
 import enum
 import os
 from collections.abc import Callable, Mapping
+from sys import getrefcount
 from typing import Any
 
 import numpy as np
 
 from keepset.core.arrays import as_array
-from keepset.core.dtypes import PLAIN_SCALARS, is_numeric
+from keepset.core.dtypes import PLAIN_SCALARS, Array, is_numeric
 from keepset.core.ragged import Ragged
 from keepset.core.sparse import Sparse
 from keepset.core.structure import is_dataclass_element, is_namedtuple, record_fields
@@ -42,16 +43,60 @@ def to_returned_element(value: Any) -> Any:
 
     TensorFlow reads a returned list as a tuple; a list deeper inside is an array.
     """
-    return to_element(tuple(value) if type(value) is list else value)
+    kind = type(value)
+    if kind in PLAIN_SCALARS:
+        return value
+    convert = _from_tuple if kind is list else _CONVERTERS.get(kind)
+    if convert is None:
+        convert = _CONVERTERS[kind] = _converter_for(kind)
+    return convert(value)
 
 
 def _from_array(value: Any) -> Any:
-    if value.ndim and is_numeric(value.dtype):
-        return value
+    if value.ndim and value.dtype in _NUMERIC:
+        if getrefcount(value) <= _REFERENCES and (value.base is None or owns_memory(value)):
+            return value
+        return own(value)
+    return _from_odd_array(value)
+
+
+def _from_nested_array(value: Any, references: int) -> Any:
+    """As ``_from_array``, for an item of a container that only the function's result holds."""
+    if value.ndim and value.dtype in _NUMERIC:
+        if getrefcount(value) <= references and (value.base is None or owns_memory(value)):
+            return value
+        return own(value)
+    return _from_odd_array(value)
+
+
+def _from_odd_array(value: Any) -> Any:
     if value.dtype.names:
         return {name: _from_array(value[name]) for name in value.dtype.names}
     array = as_array(value)
-    return array if array.ndim else array[()]
+    if not array.ndim:
+        return array[()]
+    if is_numeric(array.dtype):
+        _NUMERIC.add(array.dtype)
+    return own(array) if array is value else array
+
+
+def owns_memory(array: Array) -> bool:
+    """Whether nobody but this view can write to the memory that it looks at."""
+    base: Any = array.base
+    return (
+        not array.flags.writeable
+        # The view, our two names for it and the argument: nobody else has it.
+        or (type(base) is np.ndarray and base.base is None and getrefcount(base) <= 3)
+    )
+
+
+def own(array: Array) -> Array:
+    """The array if nobody can write to it, else a copy.
+
+    A function may give the same buffer again and again, with new contents. Elements are held for
+    a while before they are used, so a buffer that somebody else still has must be copied at once.
+    """
+    return array.copy() if array.flags.writeable else array
 
 
 def _from_array_like(value: Any) -> Any:
@@ -59,11 +104,33 @@ def _from_array_like(value: Any) -> Any:
 
 
 def _from_dict(value: Mapping[Any, Any]) -> dict[Any, Any]:
-    return {key: to_element(item) for key, item in value.items()}
+    return {
+        key: item
+        if type(item) in PLAIN_SCALARS
+        else _from_nested_array(item, _DICT_REFERENCES)
+        if type(item) is np.ndarray
+        else to_element(item)
+        for key, item in value.items()
+    }
 
 
 def _from_tuple(value: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple(map(to_element, value))
+    for item in value:
+        if type(item) not in PLAIN_SCALARS:
+            break
+    else:
+        return tuple(value)
+    del item
+    return tuple(
+        [
+            item
+            if type(item) in PLAIN_SCALARS
+            else _from_nested_array(item, _TUPLE_REFERENCES)
+            if type(item) is np.ndarray
+            else to_element(item)
+            for item in value
+        ]
+    )
 
 
 def _from_int(value: int) -> Any:
@@ -126,6 +193,48 @@ _CONVERTERS: dict[type, Callable[[Any], Any]] = {
     object: _unknown,
     np.object_: _unknown,
 }
+
+
+def _fresh_references() -> list[int]:
+    """The reference counts that the functions above see of an array that nobody else has.
+
+    They depend on how the interpreter passes arguments, so they are measured, by functions that
+    call each other in the same way.
+    """
+    counts: list[int] = []
+
+    def innermost(value: Any, references: int = 0) -> Any:
+        counts.append(getrefcount(value))
+        return value
+
+    converters = {np.ndarray: innermost}
+
+    def outer(value: Any) -> Any:
+        kind = type(value)
+        convert = converters.get(kind)
+        if convert is None:
+            convert = converters[kind] = innermost
+        return convert(value)
+
+    def from_tuple(value: Any) -> Any:
+        return tuple([innermost(x, 0) if type(x) is np.ndarray else outer(x) for x in value])
+
+    def from_dict(value: Any) -> Any:
+        return {k: innermost(x, 0) if type(x) is np.ndarray else outer(x) for k, x in value.items()}
+
+    made: list[Callable[[], Any]] = [
+        lambda: np.empty(1),
+        lambda: (np.empty(1),),
+        lambda: {0: np.empty(1)},
+    ]
+    for make, convert in zip(made, (outer, from_tuple, from_dict), strict=True):
+        result = make()
+        result = convert(result)
+    return counts
+
+
+_REFERENCES, _TUPLE_REFERENCES, _DICT_REFERENCES = _fresh_references()
+_NUMERIC: set[np.dtype[Any]] = {np.dtype(code) for code in "?bhilqBHILQefdgFDG"}
 
 
 def _converter_for(kind: type) -> Callable[[Any], Any]:

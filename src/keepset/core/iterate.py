@@ -16,7 +16,7 @@ from keepset.errors import StateError
 # The size asked for doubles while a read stays under this, so that a cheap pipeline costs tens of
 # nanoseconds per element and an expensive one is never run ahead of its consumer.
 _QUICK_READ_S = 0.001
-_LARGEST_READ = 4096
+_LARGEST_READ = 1024
 
 
 class _Feed:
@@ -52,11 +52,16 @@ class _Feed:
             self.close()
             raise StopIteration
         self._rows = iter(rows)
-        if time.perf_counter() - began > _QUICK_READ_S:
-            self._size = max(1, self._size // 2)
-        elif self._size < self._limit:
-            self._size *= 2
+        if self._limit > 1:
+            self._adapt(time.perf_counter() - began)
         return self._rows
+
+    def _adapt(self, seconds: float) -> None:
+        if seconds > _QUICK_READ_S:
+            self._size = max(1, self._size // 2)
+        else:
+            growth = 2 if seconds > _QUICK_READ_S / 8 else 4
+            self._size = min(self._size * growth, self._limit)
 
     def state(self) -> State:
         return {
@@ -75,9 +80,10 @@ class _Feed:
 
     def drop(self) -> None:
         """Close without noting the position: nobody is left to ask for it."""
-        self._closed = True
-        self._cursor.close()
-        self._run.session.close()
+        if not self._closed:
+            self._closed = True
+            self._cursor.close()
+            self._run.session.close()
 
 
 class DatasetIterator(chain[Any]):

@@ -116,7 +116,7 @@ class Node(ABC):
         for parent in self.inputs:
             yield from parent.walk()
 
-    @cached_property
+    @property
     def may_run_ahead(self) -> bool:
         """Whether elements may be computed before somebody needs them."""
         return not self.is_live and all(parent.may_run_ahead for parent in self.inputs)

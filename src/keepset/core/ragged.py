@@ -128,7 +128,9 @@ class Ragged:
 def _concatenate(parts: Sequence[Array | Ragged]) -> Array | Ragged:
     ragged = [part for part in parts if isinstance(part, Ragged)]
     if not ragged:
-        return np.concatenate([part for part in parts if not isinstance(part, Ragged)])
+        arrays = [part for part in parts if not isinstance(part, Ragged)]
+        # An empty list says nothing about the dtype of its row.
+        return np.concatenate([part for part in arrays if len(part)] or arrays[:1])
     if len(ragged) != len(parts):
         raise ElementError("rows of a Ragged must be all arrays or all Ragged")
     lengths = np.concatenate([np.diff(part.row_splits) for part in ragged])

@@ -131,10 +131,10 @@ def set_seed(seed: int | None) -> None:
 
     Example:
         >>> from keepset import Dataset, set_seed
-        >>> set_seed(7)
-        ... first = list(Dataset.range(5).shuffle(5))
-        >>> set_seed(7)
-        ... first == list(Dataset.range(5).shuffle(5))
+        >>> def order():
+        ...     set_seed(7)
+        ...     return list(Dataset.range(5).shuffle(5))
+        >>> order() == order()
         True
         >>> set_seed(None)
     """

@@ -106,7 +106,8 @@ class Structure:
             return zip(*parts, strict=True) if parts else [()] * length
         if self.kind == _DICT:
             return self._dicts(dict(zip(self.keys, parts, strict=True)), length)
-        return starmap(_constructor(self.record, self.keys), zip(*parts, strict=True))
+        make = _constructor(self.record, self.keys)
+        return starmap(make, zip(*parts, strict=True)) if parts else [make()] * length
 
     def _dicts(self, parts: dict[Any, Iterable[Any]], length: int) -> Iterable[dict[Any, Any]]:
         # ``record`` of a dict keeps the order in which its keys were written. Displays of a known

@@ -12,7 +12,7 @@ from keepset.core.chunk import EMPTY, Chunk, concat
 from keepset.core.column import column_batches
 from keepset.core.cursor import Cursor, Marked, State
 from keepset.core.dtypes import Array
-from keepset.core.node import INFINITE, Node, scaled
+from keepset.core.node import Node, scaled
 from keepset.core.run import Run
 from keepset.core.spec import Spec, map_spec
 from keepset.errors import ElementError, InvalidArgumentError
@@ -42,8 +42,7 @@ class Batch(Node):
         )
 
     def infer_spec(self, spec: Callable[[Node], Spec]) -> Spec:
-        fixed = self.drop_remainder or self.parent.cardinality() == INFINITE
-        size = self.batch_size if fixed else None
+        size = self.batch_size if self.drop_remainder else None
         return map_spec(lambda leaf: leaf.batched(size), spec(self.parent))
 
     def obstacle(self) -> str | None:
@@ -101,7 +100,7 @@ class BatchCursor(Cursor):
     def _collect(self, wanted: int) -> Chunk:
         parts: list[Chunk] = []
         try:
-            while wanted and (chunk := self._parent.read(wanted)):
+            while wanted and (chunk := self._parent.read(wanted, may_mark=not parts)):
                 parts.append(chunk)
                 wanted -= len(chunk)
         except Exception as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -47,12 +48,12 @@ class BucketBySequenceLength(Node):
         boundaries, sizes = self.bucket_boundaries, self.bucket_batch_sizes
         if len(sizes) != len(boundaries) + 1:
             raise InvalidArgumentError(
-                "bucket_batch_sizes needs one size more than there are bucket_boundaries, but there "
-                f"are {len(sizes)} sizes for {len(boundaries)} boundaries"
+                "bucket_batch_sizes needs one size more than there are bucket_boundaries, but "
+                f"there are {len(sizes)} sizes for {len(boundaries)} boundaries"
             )
         if any(size < 1 for size in sizes):
             raise InvalidArgumentError(f"bucket_batch_sizes must be at least 1, not {list(sizes)}")
-        if any(a >= b for a, b in zip(boundaries, boundaries[1:], strict=False)):
+        if any(a >= b for a, b in pairwise(boundaries)):
             raise InvalidArgumentError(
                 f"bucket_boundaries must rise, but they are {list(boundaries)}; sort them"
             )
@@ -114,8 +115,8 @@ class BucketBySequenceLength(Node):
         bucket = bisect_right(self.bucket_boundaries, length)
         if self.pad_to_bucket_boundary and bucket == len(self.bucket_boundaries):
             raise ElementError(
-                f"an element has length {length}, but with pad_to_bucket_boundary every element must "
-                f"be shorter than the last boundary, {self.bucket_boundaries[-1]}; add a boundary"
+                f"an element has length {length}, but with pad_to_bucket_boundary every element "
+                f"must be shorter than the last boundary, {self.bucket_boundaries[-1]}"
             )
         return bucket
 

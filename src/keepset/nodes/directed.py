@@ -18,15 +18,20 @@ from keepset.core.spec import Spec, common_supertype
 from keepset.errors import ElementError, InvalidArgumentError
 from keepset.nodes.trail import Trail
 
+_MOST_CHOICES = 4096
+
 
 class Selector(Protocol):
-    """Names inputs by number, one for each element, and can take names back."""
+    """Names inputs by number, one for each element."""
 
-    def read(self, count: int) -> Array:
-        """At most ``count`` numbers, and none at the end."""
+    # Whether looking at many numbers and using a few costs nothing.
+    is_free: bool
 
-    def unread(self, choices: Array) -> None:
-        """Take back the last numbers that ``read`` gave."""
+    def peek(self, count: int) -> Array:
+        """The next numbers, at most ``count`` of them, and none at the end."""
+
+    def use(self, count: int) -> None:
+        """Move on behind the first numbers that ``peek`` gave."""
 
     def state(self) -> State: ...
 
@@ -46,8 +51,8 @@ class Directed(Node):
         if not self.parents:
             raise InvalidArgumentError(f"{self.kind} needs at least one data set")
         known = [parent.known_spec() for parent in self.parents]
-        if all(spec is not None for spec in known):
-            self._common([spec[0] for spec in known])
+        if None not in known:
+            self._common([spec[0] for spec in known if spec is not None])
 
     @abstractmethod
     def selector(self, run: Run) -> Selector:
@@ -72,67 +77,144 @@ class Directed(Node):
             ) from error
 
 
+class Input:
+    """A cursor with rows that were read and not used yet, and the error behind them."""
+
+    def __init__(self, cursor: Cursor) -> None:
+        self._parent = Trail(cursor)
+        self._rows: Chunk = EMPTY
+        self.error: Exception | None = None
+        self._ended = False
+
+    def peek(self, count: int) -> Chunk:
+        """The next ``count`` rows; fewer only before the end or an error."""
+        parts, waiting = [self._rows], len(self._rows)
+        while waiting < count and self.error is None and not self._ended:
+            try:
+                chunk = self._parent.read(count - waiting)
+            except Exception as error:
+                self.error = error
+                break
+            self._ended = not len(chunk)
+            parts.append(chunk)
+            waiting += len(chunk)
+        self._rows = concat(parts)
+        return self._rows[:count]
+
+    def use(self, count: int) -> None:
+        self._rows = self._rows[count:]
+        self._parent.release(self.position)
+
+    def raise_error(self) -> None:
+        """Raise the error that comes next, if it does, and move on behind the failed element."""
+        if self.error is not None and not len(self._rows):
+            error, self.error = self.error, None
+            raise error
+
+    @property
+    def is_empty(self) -> bool:
+        return self._ended and not len(self._rows)
+
+    @property
+    def position(self) -> int:
+        """The position of the next element that was not used."""
+        return self._parent.position - len(self._rows) - (self.error is not None)
+
+    def state(self) -> State:
+        return self._parent.state(self.position)
+
+    def restore(self, state: State) -> None:
+        self._parent.restore(state)
+
+    def close(self) -> None:
+        self._parent.close()
+
+
 class _DirectedCursor(Cursor):
     def __init__(self, node: Directed, run: Run) -> None:
         self._node = node
         self._selector = node.selector(run)
-        self._parents = [Trail(p.cursor(run.input(i))) for i, p in enumerate(node.parents)]
+        self._inputs = [Input(p.cursor(run.input(i))) for i, p in enumerate(node.parents)]
         self._empty = node.never_chosen()
-        self._error: Exception | None = None
-        self._failed = -1  # the input whose error waits to be raised
+        self._failed: Input | None = None  # the input whose error comes next
         self._ended = False
 
     def read(self, max_rows: int) -> Chunk:
-        if self._error is not None:
-            self._fail(self._error)
         wanted = max_rows
-        while not self._is_over():
-            choices = self._selector.read(wanted)
+        while not self._ended and len(self._empty) < len(self._inputs):
+            self._raise_failure()
+            choices = self._selector.peek(wanted)
             self._ended = not len(choices)
-            choices = self._choose(choices, max_rows)
-            if len(choices):
-                chunk = self._take(choices)
-                if len(chunk):
-                    return chunk
-                if self._error is not None:
-                    self._fail(self._error)
-            # A selector that names empty inputs again and again is asked for more at a time.
-            wanted = min(2 * wanted, 4096) if self._selector_is_free else max_rows
+            chunk = self._take(choices, self._full(choices)[:max_rows])
+            if len(chunk):
+                return chunk
+            if self._selector.is_free:
+                # Most choices may name an empty input, so look at more of them at a time.
+                wanted = min(2 * wanted, _MOST_CHOICES)
+        self._raise_failure()
         return EMPTY
 
-    @property
-    def _selector_is_free(self) -> bool:
-        return getattr(self._selector, "is_free", False)
+    def _raise_failure(self) -> None:
+        if self._failed is not None:
+            failed, self._failed = self._failed, None
+            self._selector.use(1)  # the choice that named the failed element
+            failed.raise_error()
 
-    def _is_over(self) -> bool:
-        return self._ended or len(self._empty) == len(self._parents)
-
-    def _choose(self, choices: Array, most: int) -> Array:
-        """The choices that name an input with elements left, at most so many of them."""
+    def _full(self, choices: Array) -> Array:
+        """Where the choices name an input that may have elements left."""
         if not self._empty:
-            return choices
-        full = np.flatnonzero(~np.isin(choices, list(self._empty)))
-        if len(full) > most:
-            self._selector.unread(choices[full[most] :])
-            full = full[:most]
-        return choices[full]
+            return np.arange(len(choices))
+        return np.flatnonzero(~np.isin(choices, list(self._empty)))
 
-    def _take(self, choices: Array) -> Chunk:
-        """Read what the choices name, up to an error, or to an empty input if that is the end."""
-        parts: list[Chunk] = []
-        places: list[Array] = []
-        stop = len(choices)
-        numbers: list[int] = np.unique(choices).tolist()
-        for number in numbers:
-            named = np.flatnonzero(choices == number)
-            chunk, error = self._read(self._parents[number], len(named))
-            parts.append(chunk)
-            places.append(named)
-            if len(chunk) == len(named):
-                continue
-            missing = int(named[len(chunk)])
-            if error is not None:
-                if missing < stop:
-                    stop, self._error, self._failed = missing, error, number
-'''
-rm_later=1
+    def _take(self, choices: Array, full: Array) -> Chunk:
+        """Give what the choices at ``full`` name, up to an error or an end."""
+        named = choices[full]
+        places = {i: np.flatnonzero(named == i) for i in np.unique(named).tolist()}
+        rows = {i: self._inputs[i].peek(len(where)) for i, where in places.items()}
+        stop = len(named)
+        for i, where in places.items():
+            if len(rows[i]) < len(where) and where[len(rows[i])] < stop:
+                stop = self._stop_at(self._inputs[i], int(where[len(rows[i])]), stop)
+        if stop < len(full):
+            self._selector.use(int(full[stop]))
+        else:
+            self._selector.use(int(full[-1]) + 1 if len(full) else len(choices))
+        return self._join(places, rows, stop)
+
+    def _stop_at(self, short: Input, place: int, stop: int) -> int:
+        """Where to stop if an input had nothing to give for the choice at ``place``."""
+        if short.error is not None:
+            self._failed, self._ended = short, False
+            return place
+        if self._node.stop_on_empty_dataset:
+            self._failed, self._ended = None, True
+            return place
+        return stop
+
+    def _join(self, places: dict[int, Array], rows: dict[int, Chunk], stop: int) -> Chunk:
+        parts, order = [], []
+        for i, where in places.items():
+            count = min(int(np.searchsorted(where, stop)), len(rows[i]))
+            parts.append(rows[i][:count])
+            order.append(where[:count])
+            self._inputs[i].use(count)
+            if self._inputs[i].is_empty:
+                self._empty.add(i)
+        chunk = concat(parts)
+        return chunk if len(parts) < 2 else chunk.take(np.argsort(np.concatenate(order)))
+
+    def state(self) -> State:
+        return {
+            "selector": self._selector.state(),
+            "parents": [source.state() for source in self._inputs],
+        }
+
+    def restore(self, state: State) -> None:
+        self._selector.restore(state["selector"])
+        for source, place in zip(self._inputs, state["parents"], strict=True):
+            source.restore(place)
+
+    def close(self) -> None:
+        self._selector.close()
+        for source in self._inputs:
+            source.close()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, ClassVar
+
+import numpy as np
 
 from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.conform import conformer
@@ -16,8 +17,13 @@ from keepset.core.element import to_element
 from keepset.core.node import UNKNOWN, Node, must_run
 from keepset.core.run import Run
 from keepset.core.spec import Spec
+from keepset.core.structure import LEAF
 from keepset.errors import InvalidArgumentError
 from keepset.nodes.rowwise import explain
+
+# Python numbers cannot change after they were yielded, and become arrays quickest by the many.
+_LITERALS_DTYPE = {int: np.dtype(np.int64), float: np.dtype(np.float64), bool: np.dtype(np.bool_)}
+_LITERALS = frozenset(_LITERALS_DTYPE)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -53,8 +59,8 @@ class _GeneratorCursor(Cursor):
         self._node = node
         signature = node.output_signature
         self._convert = to_element if signature is None else conformer(signature)
+        self._literals = _LITERALS if signature is None else frozenset[type]()
         self._values: Iterator[Any] | None = None
-        self._yielded: deque[Any] = deque()
         self._read = 0
         self._error: Exception | None = None
         self._has_failed = False
@@ -65,42 +71,39 @@ class _GeneratorCursor(Cursor):
         return self._values
 
     def read(self, max_rows: int) -> Chunk:
-        if not self._yielded and self._error is None:
-            try:
-                # What was yielded before an error stays in the deque.
-                self._yielded.extend(islice(self._open(), max_rows))
-            except Exception as error:
-                self._error = error
+        if self._error is not None:
+            self._raise(self._error)
         out: list[Any] = []
-        while self._yielded and len(out) < max_rows:
-            try:
-                out.append(self._convert(self._yielded[0]))
-            except Exception as error:
-                if out:
-                    break
-                self._yielded.popleft()
-                self._read += 1
-                raise explain(error, self._node.title, self._read - 1) from error.__cause__
-            self._yielded.popleft()
-            self._read += 1
-        if not out and self._error is not None:
-            self._fail(self._error)
-        return Chunk.from_rows(out) if out else EMPTY
+        yielded, convert, append, literals = 0, self._convert, out.append, self._literals
+        try:
+            for value in islice(self._open(), max_rows):
+                yielded += 1
+                # At once, because the generator may use its buffer again; numbers can wait.
+                append(value if type(value) in literals else convert(value))
+        except Exception as error:
+            self._error = explain(error, self._node.title, self._read + len(out))
+            # Either a value was not what was promised, or the generator itself failed, and with
+            # that has ended.
+            self._has_failed = yielded == len(out)
+        self._read += len(out)
+        if self._error is not None and not out:
+            self._raise(self._error)
+        return _chunk_of(out) if out else EMPTY
 
-    def _fail(self, error: Exception) -> None:
-        """The generator itself has failed, and with that it has ended."""
-        self._values, self._error, self._has_failed = iter(()), None, True
-        raise explain(error, self._node.title, self._read) from error.__cause__
+    def _raise(self, error: Exception) -> None:
+        self._error = None
+        self._read += 1
+        raise error
 
     def skip(self, count: int) -> int:
-        if self._yielded or self._error is not None:
+        if self._error is not None:
             return super().skip(count)
         skipped = sum(1 for _ in islice(self._open(), count))
         self._read += skipped
         return skipped
 
     def state(self) -> State:
-        return {"read": self._read, "failed": self._has_failed}
+        return {"read": self._read, "failed": self._has_failed and self._error is None}
 
     def restore(self, state: State) -> None:
         if state["failed"]:
@@ -115,3 +118,14 @@ class _GeneratorCursor(Cursor):
             # with that thread.
             with suppress(ValueError):
                 close()
+
+
+def _chunk_of(values: list[Any]) -> Chunk:
+    """Elements, and Python numbers that are still to become some: all at once if they are alike."""
+    if len(values) == 1:
+        return Chunk.from_rows([to_element(values[0])])
+    kinds = set(map(type, values))
+    if len(kinds) == 1 and (dtype := _LITERALS_DTYPE.get(kinds.pop())) is not None:
+        with suppress(OverflowError):  # too large for int64; one by one, it may be a uint64
+            return Chunk.from_columns(LEAF, [np.array(values, dtype)], len(values))
+    return Chunk.from_rows([v if type(v) not in _LITERALS else to_element(v) for v in values])

@@ -223,6 +223,8 @@ class GroupByWindowCursor(Cursor):
 
 
 def _as_key(value: Any) -> int:
+    if isinstance(value, int | np.integer):
+        return int(value)
     array = np.asarray(value)
     if array.shape == () and array.dtype.kind in "biu":
         return int(array)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from keepset.core.chunk import Chunk
 from keepset.core.cursor import Cursor, State
-from keepset.core.node import UNKNOWN, Node
+from keepset.core.node import UNKNOWN, Node, must_run
 from keepset.core.run import Run
 from keepset.core.spec import Spec
 
@@ -29,7 +29,9 @@ class IgnoreErrors(Node):
         return UNKNOWN
 
     def infer_spec(self, spec: Callable[[Node], Spec]) -> Spec:
-        return spec(self.parent)
+        known = self.parent.known_spec()
+        # The first element may be one that fails, so the first that does not has to tell.
+        return must_run() if known is None else known[0]
 
 
 class _IgnoreErrorsCursor(Cursor):

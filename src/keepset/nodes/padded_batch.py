@@ -161,7 +161,9 @@ def _fits(shape: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:
 
 def _leaf_arrays(leaves: list[Any]) -> list[Array]:
     """The leaves of one batch as arrays of one dtype and rank."""
-    arrays = []
+    if set(map(type, leaves)) == {np.ndarray} and len({(a.dtype, a.ndim) for a in leaves}) == 1:
+        return leaves
+    arrays: list[Array] = []
     for i, leaf in enumerate(leaves):
         if isinstance(leaf, Ragged | Sparse):
             raise ElementError(f"padded_batch needs arrays, not {spec_of(leaf)}")
@@ -178,9 +180,11 @@ def _leaf_arrays(leaves: list[Any]) -> list[Array]:
 def _dtype_of(batches: list[list[Array]]) -> DType:
     dtypes = {leaves[0].dtype for leaves in batches}
     if len(dtypes) > 1:
-        raise ElementError(f"padded_batch needs elements of one dtype, not {sorted(map(str, dtypes))}")
+        raise ElementError(
+            f"padded_batch needs elements of one dtype, not {sorted(map(str, dtypes))}"
+        )
     dtype = dtypes.pop()
-    return string if dtype == object else dtype
+    return string if dtype.kind == "O" else dtype
 
 
 def _target(leaves: list[Array], shape: Shape) -> tuple[int, ...]:

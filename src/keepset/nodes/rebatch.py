@@ -92,9 +92,9 @@ class _RebatchCursor(Cursor):
         """Take batches apart until ``wanted`` rows wait, the input ends or something fails."""
         parts, ends, waiting = [self._rows], [self._ends], len(self._rows)
         while waiting < wanted and not self._ended:
-            missing = wanted - waiting
+            needed = (wanted - waiting) // self._largest if self._largest else 1
             try:
-                batches = self._parent.read(max(1, missing // self._largest) if self._largest else 1)
+                batches = self._parent.read(max(1, needed))
                 self._ended = not len(batches)
                 if self._ended:
                     break

@@ -12,7 +12,7 @@ from keepset.core.chunk import Chunk
 from keepset.core.dtypes import Array
 from keepset.core.node import Node
 from keepset.core.sparse import Sparse
-from keepset.core.spec import Spec, SparseTensorSpec, TensorSpec, as_shape, spec_of
+from keepset.core.spec import SparseTensorSpec, Spec, TensorSpec, as_shape, spec_of
 from keepset.core.structure import LEAF
 from keepset.errors import ElementError, InvalidArgumentError
 from keepset.nodes.batch import Batch
@@ -60,26 +60,31 @@ class SparseBatch(Batch):
         return Chunk.from_columns(LEAF, [batches], len(batches))
 
     def _join(self, leaves: list[Any]) -> Sparse:
-        indices: list[Array] = []
-        for i, leaf in enumerate(leaves):
-            spec = spec_of(leaf)
-            self._check(spec)
-            if len(spec.shape) != len(self.row_shape) or any(
-                size > most for size, most in zip(spec.shape, self.row_shape, strict=True)
+        arrays = [_as_array(leaf) for leaf in leaves]
+        dtypes = {array.dtype for array in arrays}
+        if len(dtypes) > 1:
+            shown = " and ".join(sorted(map(str, dtypes)))
+            raise ElementError(f"sparse_batch needs elements of one dtype, not {shown}")
+        grids = {array.shape: np.argwhere(np.ones(array.shape, bool)) for array in arrays}
+        for shape in grids:
+            if len(shape) != len(self.row_shape) or any(
+                size > most for size, most in zip(shape, self.row_shape, strict=True)
             ):
+                i = next(i for i, array in enumerate(arrays) if array.shape == shape)
                 raise ElementError(
-                    f"element {i} of the batch has shape {spec.shape}, which does not fit into "
-                    f"row_shape {self.row_shape}; give one size per dimension, at least as large as "
-                    "every element's"
+                    f"element {i} of the batch has shape {shape}, which does not fit into "
+                    f"row_shape {self.row_shape}; give one size per dimension, at least as large "
+                    "as every element's"
                 )
-            within = np.indices(spec.shape, np.int64).reshape(len(spec.shape), -1).T
-            indices.append(np.insert(within, 0, i, axis=1))
-        values = [np.reshape(np.asarray(leaf, _dtype_of(leaf)), -1) for leaf in leaves]
-        return Sparse(
-            np.concatenate(indices), np.concatenate(values), [len(leaves), *self.row_shape]
-        )
+        within = np.concatenate([grids[array.shape] for array in arrays])
+        rows = np.repeat(np.arange(len(arrays)), [array.size for array in arrays])
+        values = np.concatenate([array.reshape(-1) for array in arrays])
+        return Sparse(np.column_stack([rows, within]), values, [len(arrays), *self.row_shape])
 
 
-def _dtype_of(leaf: Any) -> Any:
-    # NumPy's own type for bytes would drop zeros at their end.
-    return object if isinstance(leaf, bytes) else None
+def _as_array(leaf: Any) -> Array:
+    if isinstance(leaf, bytes):
+        return np.array(leaf, object)  # NumPy's own type for bytes would drop zeros at their end
+    if isinstance(leaf, np.ndarray | np.generic):
+        return np.asarray(leaf)
+    raise ElementError(f"sparse_batch needs elements of one array each, not {spec_of(leaf)}")

@@ -29,7 +29,7 @@ class Take(Node):
     def cardinality(self) -> int:
         length = self.parent.cardinality()
         if self.count <= ALL or length == UNKNOWN:
-            return 0 if self.count == 0 else length
+            return length
         return self.count if length == INFINITE else min(self.count, length)
 
     def infer_spec(self, spec: Callable[[Node], Spec]) -> Spec:
@@ -84,9 +84,11 @@ class Skip(Node):
         return _SkipCursor(self.count, self.parent.cursor(run.input(0)))
 
     def cardinality(self) -> int:
+        # As in TensorFlow, what is unknown stays unknown, even if it can only be nothing.
+        length = self.parent.cardinality()
         if self.count <= ALL:
-            return 0
-        return scaled(self.parent.cardinality(), lambda n: max(0, n - self.count))
+            return UNKNOWN if length == UNKNOWN else 0
+        return scaled(length, lambda n: max(0, n - self.count))
 
     def infer_spec(self, spec: Callable[[Node], Spec]) -> Spec:
         return spec(self.parent)

@@ -7,9 +7,9 @@ import json
 import pickle
 import random
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -47,15 +47,11 @@ class _Case:
             assert_same_elements(got.elements, wanted.elements)
 
 
-@dataclass(frozen=True)
-class _Outcome:
+class _Outcome(NamedTuple):
     """The elements of a pass, and the error that ended it, if one did."""
 
     elements: list[Any]
     error: str | None = None
-
-    def __getitem__(self, rest: slice) -> _Outcome:
-        return _Outcome(self.elements[rest], self.error)
 
 
 def check_dataset(
@@ -91,7 +87,8 @@ def check_dataset(
     _check_expected(case)
     _check_read_sizes(case)
     _check_restore(case)
-    _check_restore_of_cursors(case)
+    if not quick:
+        _check_restore_of_cursors(case)
     _check_spec(case)
     _check_cardinality(case)
     _check_pickles(case)
@@ -128,7 +125,7 @@ def _check_read_sizes(case: _Case) -> None:
 def _check_restore(case: _Case) -> None:
     """A state taken anywhere, sent through JSON, resumes at exactly the next element."""
     length = len(_drain(iter(case.make())).elements)
-    for position in _positions(length, case.quick):
+    for position in [length // 2] if case.quick else _positions(length):
         dataset = case.make()
         iterator = iter(dataset)
         head = list(itertools.islice(iterator, position))
@@ -167,13 +164,15 @@ def _check_restore_of_cursors(case: _Case) -> None:
     node = _node(case.make())
     draws = start(node).session.draws
     whole = _read_all(node, draws, itertools.repeat(1000))
-    for before, after, reads in ((3, 2, 1), (7, 3, 2)) if case.quick else _cursor_restores():
+    for before, after, reads in itertools.product((1, 3, 7), (2, 1000), (0, 1, 2, 5)):
         run = start(node, draws)
         cursor = node.cursor(run)
-        head = _read_some(cursor, itertools.repeat(before, reads)).elements
+        head, error = _read_some(cursor, itertools.repeat(before, reads))
         state = _through_json(cursor.state())
         cursor.close()
         run.session.close()
+        if error is not None:
+            continue  # a cursor that has raised stands behind the element that failed
         rest = _read_all(node, draws, itertools.repeat(after), state)
         try:
             case.compare(_Outcome(head + rest.elements, rest.error), whole)
@@ -182,21 +181,16 @@ def _check_restore_of_cursors(case: _Case) -> None:
             raise
 
 
-def _cursor_restores() -> Iterable[tuple[int, int, int]]:
-    return itertools.product((1, 3, 7), (2, 1000), (0, 1, 2, 5))
-
-
 def _check_spec(case: _Case) -> None:
     """Every element is of the ``element_spec``.
 
-    Where that was found by running the first element, shapes of later ones may still differ.
+    Where that was found by running a first element, the shapes of others may differ from it.
     """
     dataset = case.make()
     elements = _drain(iter(dataset)).elements
     if not elements:
         return
     spec = dataset.element_spec
-    assert is_compatible(spec, elements[0]), f"the first element is not of the spec {spec}"
     if _node(dataset).known_spec() is None:
         spec = map_spec(_without_shape, spec)
     for i, element in enumerate(elements):
@@ -238,7 +232,8 @@ def _check_pickles(case: _Case) -> None:
 def _check_closes_early(case: _Case) -> None:
     """Leaving at any point, by ``close`` or by dropping the iterator, leaves nothing behind."""
     dataset = case.make()
-    _drain(iter(dataset))  # what is imported or opened for good is there from here on
+    for _ in range(2):  # what is imported or opened for good is there from here on
+        _drain(iter(dataset))
     for count, closes in itertools.product((1,) if case.quick else (0, 1, 3), (True, False)):
         with nothing_left_behind():
             iterator = iter(dataset)
@@ -294,6 +289,9 @@ def _check_addressing(case: _Case) -> None:
         return
     order = first.elements
     count = len(order)
+    if not case.ordered:
+        assert_same_elements(dataset.gather(range(count)), order)
+        return
     chosen = random.Random(count)
     indices = [chosen.randrange(-count, count) for _ in range(2 * count)]
     assert_elements_equal(dataset.gather(indices), [order[i] for i in indices])
@@ -421,9 +419,7 @@ def _mixed_sizes(seed: int) -> Iterator[int]:
         yield chosen.choice((1, 1, 2, 3, 5, 8, 100))
 
 
-def _positions(length: int, quick: bool) -> list[int]:
-    if quick:
-        return sorted({0, length // 2, length})
+def _positions(length: int) -> list[int]:
     if length <= _FEW_ELEMENTS:
         return [*range(length + 1)]
     between = random.Random(length).sample(range(length), _SAMPLED_POSITIONS)

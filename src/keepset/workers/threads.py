@@ -54,7 +54,10 @@ class Task:
 
     def cancel(self) -> bool:
         """Make sure that nobody begins the call; False if somebody has."""
-        return self._begun.acquire(blocking=False)
+        cancelled = self._begun.acquire(blocking=False)
+        if cancelled:
+            self._done.set()
+        return cancelled
 
     def wait(self) -> None:
         """Wait until somebody who has begun the call is through with it."""

@@ -1,0 +1,60 @@
+"""list_files: the files that match patterns, listed when the pipeline is built."""
+
+from __future__ import annotations
+
+import glob
+import os
+from typing import Any
+
+import numpy as np
+
+from keepset.core.node import Node
+from keepset.core.random import Randomness
+from keepset.errors import InvalidArgumentError, NoFilesError
+from keepset.nodes.global_shuffle import GlobalShuffle
+from keepset.nodes.slices import FromTensorSlices
+
+
+def list_files(
+    file_pattern: Any,
+    *,
+    shuffle: bool | None = None,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Node:
+    """The names of all matching files, as bytes; in random order unless ``shuffle=False``.
+
+    As in TensorFlow, wildcards match names that begin with a dot too, and a file that matches two
+    patterns is there twice.
+
+    Args:
+        file_pattern: A pattern, or several of them.
+        shuffle: False sorts by name; otherwise every pass has an order of its own.
+        seed: Fixes these orders.
+
+    Raises:
+        NoFilesError: No file matches any of the patterns.
+    """
+    patterns = _patterns(file_pattern)
+    found = [os.fsencode(f) for p in patterns for f in glob.glob(p, include_hidden=True)]
+    if not found:
+        shown = ", ".join(map(repr, patterns))
+        raise NoFilesError(
+            f"no file matches {shown}; check the pattern and the working directory, {os.getcwd()}"
+        )
+    names = np.empty(len(found), object)
+    names[:] = sorted(found)
+    files: Node = FromTensorSlices(tensors=names, name=name)
+    if shuffle is False:
+        return files
+    return GlobalShuffle(parent=files, source=Randomness(seed), name=name)
+
+
+def _patterns(value: Any) -> list[str]:
+    values = [value] if isinstance(value, str | bytes | os.PathLike) else list(value)
+    try:
+        return [os.fsdecode(item) for item in values]
+    except TypeError as error:
+        raise InvalidArgumentError(
+            f"file_pattern must be a path pattern or a list of them, not {value!r:.80}"
+        ) from error

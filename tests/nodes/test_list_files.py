@@ -1,0 +1,73 @@
+"""Files that match patterns."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from keepset import Dataset, TensorSpec
+from keepset.core.iterate import iterate
+from keepset.errors import InvalidArgumentError, NoFilesError
+from keepset.nodes.list_files import list_files
+from keepset.testing import check_dataset
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("c.txt", "a.txt", "b.txt", ".h.txt", "d.csv"):
+        (tmp_path / name).touch()
+    return tmp_path
+
+
+def names(*patterns: Path | str) -> list[str]:
+    given = [os.fspath(p) for p in patterns]
+    node = list_files(given if len(given) > 1 else given[0], shuffle=False)
+    return [os.fsdecode(os.path.basename(path)) for path in iterate(node)]
+
+
+def test_files_are_sorted_and_hidden_ones_included_as_in_tensorflow(folder: Path) -> None:
+    assert names(folder / "*.txt") == [".h.txt", "a.txt", "b.txt", "c.txt"]
+
+
+def test_several_patterns_are_joined_and_what_matches_twice_comes_twice(folder: Path) -> None:
+    assert names(folder / "c*", folder / "a*", folder / "zz*", folder / "?.txt") == [
+        "a.txt", "a.txt", "b.txt", "c.txt", "c.txt",
+    ]  # fmt: skip
+
+
+def test_elements_are_whole_paths_as_bytes(folder: Path) -> None:
+    node = list_files(folder / "d*", shuffle=False)
+    assert list(iterate(node)) == [os.fsencode(folder / "d.csv")]
+    assert node.spec() == TensorSpec((), "string")
+    assert node.cardinality() == 1
+
+
+def test_the_order_is_random_by_default_and_repeats_with_a_seed(folder: Path) -> None:
+    def passes(seed: int) -> list[list[bytes]]:
+        node = list_files(str(folder / "*"), seed=seed)
+        return [list(iterate(node)) for _ in range(6)]
+
+    assert passes(1) == passes(1)
+    assert len({tuple(order) for order in passes(1)}) > 1
+    assert {tuple(sorted(order)) for order in passes(1)} == {tuple(sorted(passes(2)[0]))}
+    check_dataset(lambda: Dataset(list_files(str(folder / "*"), seed=1)), repeatable=False)
+
+
+def test_files_are_listed_when_the_pipeline_is_built(folder: Path) -> None:
+    node = list_files(str(folder / "*.csv"), shuffle=False)
+    (folder / "e.csv").touch()
+    assert len(list(iterate(node))) == 1
+
+
+def test_no_match_is_an_error_that_names_the_patterns(folder: Path) -> None:
+    with pytest.raises(NoFilesError, match=r"zz\*"):
+        list_files([str(folder / "zz*")])
+    with pytest.raises(FileNotFoundError):
+        list_files(str(folder / "zz*"), shuffle=False)
+    with pytest.raises(NoFilesError):
+        list_files([])
+
+
+def test_a_pattern_is_a_path() -> None:
+    with pytest.raises(InvalidArgumentError, match="path pattern"):
+        list_files([3])
