@@ -31,9 +31,7 @@ def preprocess(element: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     return {"image": image.astype(np.float32), "label": element["label"]}
 
 
-def augment(
-    element: dict[str, np.ndarray], rng: np.random.Generator
-) -> dict[str, np.ndarray]:
+def augment(element: dict[str, np.ndarray], rng: np.random.Generator) -> dict[str, np.ndarray]:
     """Flip half of the images; which ones depends on the seed, the epoch and the position."""
     image = element["image"][:, ::-1] if rng.random() < 0.5 else element["image"]
     return {"image": image, "label": element["label"]}

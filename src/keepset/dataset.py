@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, SupportsIndex
 
 import numpy as np
 
@@ -157,7 +157,7 @@ class Dataset:
     # Sources.
 
     @staticmethod
-    def range(*args: int, output_type: Any = np.int64, name: str | None = None) -> Dataset:
+    def range(*args: SupportsIndex, output_type: Any = np.int64, name: str | None = None) -> Dataset:
         """Integers as Python's ``range`` gives them: ``stop``, or ``start, stop[, step]``.
 
         Example:
@@ -166,7 +166,7 @@ class Dataset:
         """
         if not 1 <= len(args) <= 3:
             raise InvalidArgumentError(f"range takes 1 to 3 numbers, not {len(args)}")
-        bounds = [int(arg) for arg in args]
+        bounds = [_whole(arg, "a bound of range") for arg in args]
         start, stop = (0, bounds[0]) if len(bounds) == 1 else bounds[:2]
         step = bounds[2] if len(bounds) == 3 else 1
         dtype = _number_type(output_type)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from tests.model import Rows
 
 import keepset as ks
 from keepset.core.structure import map_structure
-from tests.model import Rows
 
 
 class TensorFlow:

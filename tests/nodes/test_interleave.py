@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import keepset as ks
+
+
+def slept(seconds: float, value: np.int64) -> np.int64:
+    time.sleep(seconds)
+    return value
 
 
 def by_hand(lengths: list[int], cycle: int, block: int) -> list[tuple[int, int]]:
@@ -62,7 +68,7 @@ def test_pure_inputs_are_read_in_larger_pieces_with_the_same_result() -> None:
 
 def test_slow_inputs_overlap_in_parallel() -> None:
     def slow(x: np.int64) -> ks.Dataset:
-        return ks.Dataset.range(5).map(lambda y: time.sleep(0.01) or y)
+        return ks.Dataset.range(5).map(lambda y: slept(0.01, y))
 
     began = time.perf_counter()
     assert len(list(ks.Dataset.range(8).interleave(slow, 4, num_parallel_calls=4))) == 40
@@ -72,7 +78,7 @@ def test_slow_inputs_overlap_in_parallel() -> None:
 def test_where_order_is_free_a_slow_input_does_not_hold_up_the_others() -> None:
     def inner(x: np.int64) -> ks.Dataset:
         delay = 0.3 if x == 0 else 0.0
-        return ks.Dataset.from_tensors(x).map(lambda y: time.sleep(delay) or y)
+        return ks.Dataset.from_tensors(x).map(lambda y: slept(delay, y))
 
     ds = ks.Dataset.range(6).interleave(inner, 3, num_parallel_calls=3, deterministic=False)
     got = [int(x) for x in ds]
@@ -101,6 +107,6 @@ def test_a_function_that_returns_no_data_set_is_told_so() -> None:
 
 
 @pytest.mark.parametrize("kwargs", [{"cycle_length": 0}, {"block_length": 0}])
-def test_bad_arguments_are_refused(kwargs: dict[str, int]) -> None:
+def test_bad_arguments_are_refused(kwargs: dict[str, Any]) -> None:
     with pytest.raises(ks.InvalidArgumentError, match="at least 1"):
         ks.Dataset.range(2).interleave(lambda x: ks.Dataset.range(x), **kwargs)

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 import keepset as ks
 
-
 # Never change these: people's runs depend on them.
 GOLDEN_BUFFER = [0, 3, 4, 2, 6, 7, 8, 1, 9, 5]
 GOLDEN_GLOBAL = [4, 0, 2, 6, 9, 7, 8, 3, 5, 1]

@@ -109,7 +109,8 @@ def column_unbatch(column: Column) -> tuple[Column, Array]:
         if column.ndim < 2:
             raise ElementError("unbatch needs elements with at least one dimension, not scalars")
         sizes = np.full(len(column), column.shape[1])
-        return column.reshape(-1, *column.shape[2:]), sizes
+        rows = len(column) * column.shape[1]
+        return column.reshape(rows, *column.shape[2:]), sizes
     rows = [unstack_leaf(leaf) for leaf in column]
     return column_concat(rows) if rows else [], np.array([len(part) for part in rows], np.int64)
 

@@ -14,6 +14,8 @@ from typing import Any
 
 # How long closing waits for a function that is still running; its thread is left behind after that.
 _PATIENCE_S = 5.0
+# How long threads get to begin one of several tasks before the waiting thread takes one itself.
+_HELP_AFTER_S = 0.05
 
 
 class Task:
@@ -80,10 +82,10 @@ def first_done(tasks: list[Task], signal: threading.Event) -> Task:
         for task in tasks:
             if task.is_done:
                 return task
-        if not any(task.has_begun for task in tasks):
-            tasks[0].run()  # every thread may be busy with somebody who waits for us
-        else:
+        if any(task.has_begun for task in tasks):
             signal.wait()
+        elif not signal.wait(_HELP_AFTER_S) and not any(task.has_begun for task in tasks):
+            tasks[0].run()  # every thread may be busy with somebody who waits for us
 
 
 class ThreadPool:
