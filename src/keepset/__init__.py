@@ -2,12 +2,14 @@
 
 from keepset.core.dtypes import string
 from keepset.core.iterate import DatasetIterator
+from keepset.core.node import INFINITE as INFINITE_CARDINALITY
+from keepset.core.node import UNKNOWN as UNKNOWN_CARDINALITY
 from keepset.core.options import Options
 from keepset.core.ragged import Ragged
 from keepset.core.random import set_seed
 from keepset.core.sparse import Sparse
 from keepset.core.spec import DatasetSpec, RaggedTensorSpec, SparseTensorSpec, TensorSpec
-from keepset.dataset import GLOBAL, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset
+from keepset.dataset import Dataset
 from keepset.errors import (
     CardinalityError,
     CorruptCacheError,
@@ -22,6 +24,7 @@ from keepset.errors import (
     UnknownSpecError,
     WorkerDiedError,
 )
+from keepset.nodes.global_shuffle import GLOBAL
 from keepset.nodes.parallel import AUTOTUNE
 
 __version__ = "0.1.0"

@@ -4,12 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from keepset.core.dtypes import Array
 from keepset.core.random import Permutation, Randomness
 from keepset.core.run import Run
 from keepset.errors import InvalidArgumentError, NotAddressableError
 from keepset.nodes.indexed import Indexed
+
+
+class Global:
+    """The type of ``keepset.GLOBAL``, which stands for a buffer that holds everything."""
+
+    def __repr__(self) -> str:
+        return "keepset.GLOBAL"
+
+    def __reduce__(self) -> str:
+        return "GLOBAL"
+
+
+GLOBAL: Final = Global()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
