@@ -138,11 +138,28 @@ class Plain:
     def assert_cardinality(self, dataset: Any, count: int) -> Any:
         return dataset.assert_cardinality(count)
 
-    def from_slices(self, value: Any) -> Any:
-        return ks.Dataset.from_tensor_slices(value)
-
     def signature(self, rows: Rows) -> Any:
         return rows.spec
+
+    # What only the hand-written cases of tests/interop need.
+
+    def tensor_spec(self, shape: Any, dtype: str) -> Any:
+        return ks.TensorSpec(shape, dtype)
+
+    def dtype(self, name: str) -> Any:
+        return np.dtype(name)
+
+    def ragged(self, values: Any, row_splits: Any) -> Any:
+        return ks.Ragged(values, row_splits)
+
+    def sparse(self, dense: Any) -> Any:
+        return ks.Sparse.from_dense(dense)
+
+    def length(self, array: Any) -> Any:
+        return len(array)
+
+    def fill(self, shape: Any, value: Any) -> Any:
+        return np.full([int(size) for size in shape], value)
 
 
 PLAIN = Plain()

@@ -67,6 +67,26 @@ class TensorFlow:
         dtype = self.tf.string if is_string else self.tf.as_dtype(spec.dtype)
         return self.tf.TensorSpec(spec.shape, dtype)
 
+    def tensor_spec(self, shape: Any, dtype: str) -> Any:
+        return self.tf.TensorSpec(shape, dtype)
+
+    def dtype(self, name: str) -> Any:
+        return self.tf.as_dtype(name)
+
+    def ragged(self, values: Any, row_splits: Any) -> Any:
+        return self.tf.RaggedTensor.from_row_splits(values, row_splits)
+
+    def sparse(self, dense: Any) -> Any:
+        return self.tf.sparse.from_dense(dense)
+
+    def length(self, array: Any) -> Any:
+        return self.tf.shape(array)[0]
+
+    def fill(self, shape: Any, value: Any) -> Any:
+        return self.tf.fill(shape, value)
+
+    # TensorFlow's values as ours.
+
     def spec(self, spec: Any) -> Any:
         """A nested spec of TensorFlow as one of ours."""
         return self.tf.nest.map_structure(self._leaf_spec, spec)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from html import escape
 from typing import Any
 
 from keepset.core.node import INFINITE, UNKNOWN, Node
@@ -56,11 +55,16 @@ def _lines(node: Node, first: str, rest: str) -> Iterator[tuple[str, str]]:
             )
 
 
+def _escape(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
 def describe_html(root: Node) -> str:
     """The same as a table for notebooks."""
+    style = "text-align:left;white-space:pre;font-family:monospace"
     rows = "".join(
-        f'<tr><td style="text-align:left;white-space:pre;font-family:monospace">{escape(left)}</td>'
-        f'<td style="text-align:left">{escape(right)}</td></tr>'
+        f'<tr><td style="{style}">{_escape(left)}</td>'
+        f'<td style="text-align:left">{_escape(right)}</td></tr>'
         for left, right in _lines(root, "", "")
     )
     return (

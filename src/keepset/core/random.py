@@ -6,7 +6,6 @@ integer arithmetic, so a seed means the same order on every machine and version.
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import os
 import threading
@@ -27,8 +26,14 @@ _LISTED_PERMUTATION = 1 << 16
 
 def philox(*key: int) -> np.random.Philox:
     """A bit generator whose stream depends on all of ``key`` and on nothing else."""
-    words = hashlib.blake2b(repr(key).encode(), digest_size=16).digest()
-    return np.random.Philox(key=np.frombuffer(words, "<u8").astype(np.uint64))
+    return np.random.Philox(key=_philox_key(key))
+
+
+def _philox_key(key: tuple[int, ...]) -> Array:
+    # The length goes in because SeedSequence takes trailing zeros for nothing, the sign because it
+    # takes no negative numbers.
+    words = [len(key), *(2 * number if number >= 0 else -2 * number - 1 for number in key)]
+    return np.random.SeedSequence(words).generate_state(2, np.uint64)
 
 
 def below(bits: np.random.Philox, bound: int, count: int) -> Array:
@@ -88,8 +93,7 @@ class Permutation:
 
 def element_generators(key: tuple[int, ...]) -> Callable[[int], np.random.Generator]:
     """One independent NumPy generator per position, the same however the positions are visited."""
-    words = hashlib.blake2b(repr(key).encode(), digest_size=16).digest()
-    philox_key = np.frombuffer(words, "<u8").astype(np.uint64)
+    philox_key = _philox_key(key)
 
     def at(position: int) -> np.random.Generator:
         # The high half of the counter is the position: 2**128 draws before two streams meet.

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
-import shutil
 import weakref
 from contextlib import suppress
 from typing import IO
@@ -81,7 +79,8 @@ def _give_name(file: int, path: str) -> None:
 
 def _copy(source: str, target: str) -> None:
     with open(source, "rb") as reader, open(target, "xb") as writer:
-        shutil.copyfileobj(reader, writer, 1 << 20)
+        while block := reader.read(1 << 20):
+            writer.write(block)
         writer.flush()
         os.fsync(writer.fileno())
 
@@ -96,4 +95,4 @@ def _folder(path: str) -> str:
 
 
 def _temporary_name(path: str) -> str:
-    return os.path.join(_folder(path), f".{os.path.basename(path)}.{secrets.token_hex(8)}.tmp")
+    return os.path.join(_folder(path), f".{os.path.basename(path)}.{os.urandom(8).hex()}.tmp")

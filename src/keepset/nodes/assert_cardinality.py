@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from keepset.core.chunk import Chunk
 from keepset.core.cursor import Cursor, State
 from keepset.core.dtypes import Array
-from keepset.core.node import INFINITE, UNKNOWN, Node
+from keepset.core.node import INFINITE, UNKNOWN, Node, stage
 from keepset.core.run import Run
 from keepset.core.spec import Spec
 from keepset.errors import CardinalityError, InvalidArgumentError
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@stage
 class AssertCardinality(Node):
     """The input, with a cardinality that the user knows; an error if it turns out wrong."""
 

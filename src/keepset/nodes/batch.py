@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -12,13 +11,13 @@ from keepset.core.chunk import EMPTY, Chunk, concat
 from keepset.core.column import column_batches
 from keepset.core.cursor import Cursor, Marked, State
 from keepset.core.dtypes import Array
-from keepset.core.node import Node, scaled
+from keepset.core.node import Node, scaled, stage
 from keepset.core.run import Run
 from keepset.core.spec import Spec, map_spec
 from keepset.errors import ElementError, InvalidArgumentError
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@stage
 class Batch(Node):
     """Groups of ``batch_size`` elements; the last may be smaller unless ``drop_remainder``."""
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from keepset.core.cursor import Cursor
-from keepset.core.node import INFINITE, UNKNOWN, Node
+from keepset.core.node import INFINITE, UNKNOWN, Node, stage
 from keepset.core.random import Randomness
 from keepset.core.run import Run
 from keepset.core.spec import Spec, structure_and_leaves
@@ -22,7 +22,7 @@ from keepset.nodes.padded_batch import PaddedBatch, shapes_like
 from keepset.nodes.rows import Rows
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@stage
 class BucketBySequenceLength(Node):
     """Batches of elements that belong into one bucket by their length.
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from keepset.core.chunk import EMPTY, Chunk, concat
 from keepset.core.cursor import Cursor, State
-from keepset.core.node import Node
+from keepset.core.node import Node, stage
 from keepset.core.run import Run
 from keepset.core.spec import Spec
 from keepset.errors import KeepsetError
@@ -35,7 +35,7 @@ _READ_BYTES = 4 << 20
 _FIRST_READ = 16
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@stage
 class Cache(Node):
     """The parent's elements, computed once: in memory, or in the file ``filename``.
 

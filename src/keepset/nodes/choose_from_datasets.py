@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from keepset.core.cursor import Cursor, State
 from keepset.core.dtypes import Array
-from keepset.core.node import INFINITE, UNKNOWN, Node
+from keepset.core.node import INFINITE, UNKNOWN, Node, stage
 from keepset.core.run import Run
 from keepset.core.spec import Spec, TensorSpec, spec_of
 from keepset.core.structure import LEAF
@@ -17,7 +16,7 @@ from keepset.errors import ElementError
 from keepset.nodes.directed import Directed, Input, Selector
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@stage
 class ChooseFromDatasets(Directed):
     """The next element of ``parents[c]`` for each number ``c`` of ``choice``.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -11,14 +11,14 @@ import numpy as np
 from keepset.core.chunk import Chunk
 from keepset.core.cursor import Cursor, State
 from keepset.core.dtypes import Array
-from keepset.core.node import INFINITE, Node
+from keepset.core.node import INFINITE, Node, stage
 from keepset.core.run import Run
 from keepset.core.spec import Spec, TensorSpec
 from keepset.core.structure import LEAF
 from keepset.errors import InvalidArgumentError
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@stage
 class Counter(Node):
     """``start, start + step, ...``; integers wrap around at the end of their type."""
 

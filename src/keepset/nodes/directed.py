@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy as np
 from keepset.core.chunk import EMPTY, Chunk, concat
 from keepset.core.cursor import Cursor, State
 from keepset.core.dtypes import Array
-from keepset.core.node import Node
+from keepset.core.node import Node, stage
 from keepset.core.run import Run
 from keepset.core.spec import Spec, common_supertype
 from keepset.errors import ElementError, InvalidArgumentError
@@ -40,7 +39,7 @@ class Selector(Protocol):
     def close(self) -> None: ...
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@stage
 class Directed(Node):
     """Elements of ``parents`` in an order that a selector decides as it goes."""
 

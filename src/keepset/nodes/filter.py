@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from keepset.core.node import UNKNOWN, Node
+from keepset.core.node import UNKNOWN, Node, stage
 from keepset.core.run import Run
 from keepset.core.spec import Spec
 from keepset.nodes.rowwise import RowStage, Step
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@stage
 class Filter(RowStage):
     """Keep elements for which ``predicate(*element)`` is true."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.cursor import Cursor, State
-from keepset.core.node import UNKNOWN, Node, must_run
+from keepset.core.node import UNKNOWN, Node, must_run, stage
 from keepset.core.random import Randomness
 from keepset.core.run import Run
 from keepset.core.spec import Spec
@@ -16,7 +16,7 @@ from keepset.nodes.nested import Nested, to_node
 from keepset.nodes.rowwise import explain
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@stage
 class FlatMap(Node):
     """All elements of ``function(*element)``, a Dataset, for one element after another."""
 

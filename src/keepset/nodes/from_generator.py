@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any, ClassVar
 
@@ -14,7 +13,7 @@ from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.conform import conformer
 from keepset.core.cursor import Cursor, State
 from keepset.core.element import to_element
-from keepset.core.node import UNKNOWN, Node, must_run
+from keepset.core.node import UNKNOWN, Node, must_run, stage
 from keepset.core.run import Run
 from keepset.core.spec import Spec
 from keepset.core.structure import LEAF
@@ -26,7 +25,7 @@ _LITERALS_DTYPE = {int: np.dtype(np.int64), float: np.dtype(np.float64), bool: n
 _LITERALS = frozenset(_LITERALS_DTYPE)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@stage
 class FromGenerator(Node):
     """``generator(*args)`` is called anew for each pass, and never run ahead of its consumer."""
 

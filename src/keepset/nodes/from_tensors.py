@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.cursor import Cursor, State
 from keepset.core.dtypes import Array
 from keepset.core.element import to_element
-from keepset.core.node import Node
+from keepset.core.node import Node, stage
 from keepset.core.run import Run
 from keepset.core.spec import Spec, spec_of
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@stage
 class FromTensors(Node):
     """The one element ``tensors``."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from keepset.core.dtypes import Array
+from keepset.core.node import stage
 from keepset.core.random import Permutation, Randomness
 from keepset.core.run import Run
 from keepset.errors import InvalidArgumentError, NotAddressableError
@@ -26,7 +26,7 @@ class Global:
 GLOBAL: Final = Global()
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@stage
 class GlobalShuffle(Indexed):
     """Every element equally likely in every place, in memory that does not grow."""
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.cursor import Cursor, State
-from keepset.core.node import INFINITE, UNKNOWN, Node, must_run
+from keepset.core.node import INFINITE, UNKNOWN, Node, must_run, stage
 from keepset.core.random import Randomness
 from keepset.core.run import Run
 from keepset.core.spec import Spec
@@ -21,7 +21,7 @@ from keepset.nodes.rowwise import explain
 from keepset.nodes.trail import Trail
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@stage
 class GroupByWindow(Node):
     """The elements of ``reduce_func(key, window)`` for every window of elements of one key.
 

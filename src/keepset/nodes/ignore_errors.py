@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from keepset.core.chunk import Chunk
 from keepset.core.cursor import Cursor, State
-from keepset.core.node import UNKNOWN, Node, must_run
+from keepset.core.node import UNKNOWN, Node, must_run, stage
 from keepset.core.run import Run
 from keepset.core.spec import Spec
 
 _log = logging.getLogger("keepset")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@stage
 class IgnoreErrors(Node):
     """Elements whose computation raises are dropped, with a logged warning if wished."""
 

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.cursor import Cursor, State
 from keepset.core.dtypes import Array
-from keepset.core.node import INFINITE, Node
+from keepset.core.node import INFINITE, Node, stage
 from keepset.core.run import Run
 from keepset.core.spec import Spec
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@stage
 class Indexed(Node):
     """A stage whose element ``i`` is the parent's element ``translate(i)``.
 

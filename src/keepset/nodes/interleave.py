@@ -10,13 +10,13 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain
 from typing import Any
 
 from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.cursor import Cursor, State
-from keepset.core.node import UNKNOWN, Node, must_run
+from keepset.core.node import UNKNOWN, Node, must_run, stage
 from keepset.core.random import Randomness
 from keepset.core.run import Run
 from keepset.core.spec import Spec
@@ -25,13 +25,13 @@ from keepset.nodes.flat_map import call_for_node
 from keepset.nodes.journal import Journal
 from keepset.nodes.nested import Nested
 from keepset.nodes.parallel import AUTOTUNE, Parallelism, is_ordered
-from keepset.workers.threads import Task, ThreadPool, first_done
+from keepset.workers.threads import Lanes, Task, ThreadPool, first_done
 
 _QUICK_FETCH_S = 0.002
 _LARGEST_FETCH = 1024
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@stage
 class Interleave(Node):
     """``block_length`` elements from each of ``cycle_length`` data sets in turn."""
 
@@ -136,13 +136,15 @@ class _InterleaveCursor(Cursor):
         self._in_block = 0
         self._position = -1
         self._inputs_ended = False
-        self._workers, self._ordered = 0, True
+        self._ordered = True
+        self._lanes: Lanes | None = None
         if node.parallelism is not None:
             calls = node.parallelism.calls
-            self._workers = min(calls if calls > 0 else cores, len(self._slots))
+            workers = min(calls if calls > 0 else cores, len(self._slots))
             self._ordered = is_ordered(node.parallelism, run)
-            self._pool = run.session.shared(ThreadPool)
-            self._pool.reserve(self._workers)
+            pool = run.session.shared(ThreadPool)
+            pool.reserve(workers)
+            self._lanes = Lanes(pool, workers)
 
         self._signal = threading.Event()
         self._journal = None if self._ordered else Journal(by_position=False)
@@ -155,8 +157,8 @@ class _InterleaveCursor(Cursor):
         out: list[Any] = []
         try:
             while len(out) < max_rows and not self._is_over():
-                if self._workers:
-                    self._keep_fetching()
+                if self._lanes is not None:
+                    self._keep_fetching(self._lanes)
                 out += self._take_turn(max_rows - len(out))
         except Exception as error:
             self._error = error
@@ -200,8 +202,8 @@ class _InterleaveCursor(Cursor):
     def _fill(self, slot: _Slot, count: int) -> bool:
         """Get rows for a slot; False if its data set has ended, and with it its turn."""
         if slot.task is None:
-            ahead = slot.may_fetch_ahead or self._workers
-            slot.plan_fetch(None if ahead else count, self._signal)
+            ahead = slot.may_fetch_ahead or self._lanes is not None
+            slot.plan_fetch(None if ahead else count, self._signal).run()
         if slot.refill():
             return True
         if self._journal is not None:
@@ -264,19 +266,15 @@ class _InterleaveCursor(Cursor):
         nested = Nested(node, self._run, (*self._key, position), place)
         return _Slot(before, position, node, nested)
 
-    def _keep_fetching(self) -> None:
-        """Open what can be open, and have the workers fetch from as many as they may."""
+    def _keep_fetching(self, lanes: Lanes) -> None:
+        """Open what can be open, and have the workers fetch from all of them."""
         count = len(self._slots)
-        fetching = sum(
-            s is not None and s.task is not None and not s.task.is_done for s in self._slots
-        )
         for turn in (i % count for i in range(self._turn, self._turn + count)):
             if self._slots[turn] is None and not self._inputs_ended:
                 self._open(turn)
             slot = self._slots[turn]
-            if slot is not None and slot.task is None and fetching < self._workers:
-                self._pool.enqueue(slot.plan_fetch(None, self._signal))
-                fetching += 1
+            if slot is not None and slot.task is None:
+                lanes.add(slot.plan_fetch(None, self._signal))
 
     def state(self) -> State:
         failed_to_open = self._error is not None and self._opening_from is not None

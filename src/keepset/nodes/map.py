@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from keepset.core.cursor import Cursor
-from keepset.core.node import Node, must_run
+from keepset.core.node import Node, must_run, stage
 from keepset.core.run import Run
 from keepset.core.spec import Spec
 from keepset.nodes.parallel import ParallelCursor, Parallelism
 from keepset.nodes.rowwise import RowStage, Step, checked
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@stage
 class Map(RowStage):
     """``function(*element)`` for each element; results are made into elements."""
 

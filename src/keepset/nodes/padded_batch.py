@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from keepset.core.chunk import Chunk
 from keepset.core.column import Column, column_batches
 from keepset.core.conform import conformer
 from keepset.core.dtypes import Array, DType, string, zero_of
-from keepset.core.node import Node
+from keepset.core.node import Node, stage
 from keepset.core.ragged import Ragged
 from keepset.core.sparse import Sparse
 from keepset.core.spec import (
@@ -29,7 +28,7 @@ from keepset.errors import ElementError, InvalidArgumentError
 from keepset.nodes.batch import Batch
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@stage
 class PaddedBatch(Batch):
     """Groups of ``batch_size`` elements, each padded to the longest of its batch or as asked.
 

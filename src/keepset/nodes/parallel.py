@@ -25,7 +25,7 @@ from keepset.nodes.autotune import MOST_THREADS, Autotuner
 from keepset.nodes.journal import Journal
 from keepset.nodes.rowwise import RowLoop, RowStage, Step
 from keepset.workers.processes import ProcessPool
-from keepset.workers.threads import Task, ThreadPool, first_done
+from keepset.workers.threads import Lanes, Task, ThreadPool, first_done
 
 AUTOTUNE: Final = -1
 
@@ -113,8 +113,9 @@ class ParallelCursor(Cursor):
         cores = run.options.threads or os.cpu_count() or 1
         most = cores if self._in_processes else MOST_THREADS
         self._tuner = Autotuner(parallelism.calls, cores, most)
-        self._pool = run.session.shared(ThreadPool)
-        self._pool.reserve(self._tuner.most)
+        pool = run.session.shared(ThreadPool)
+        pool.reserve(self._tuner.most)
+        self._lanes = Lanes(pool, self._tuner.level)
         self._compute: Callable[..., Any] = GroupCall(node.steps(run))
         if self._in_processes:
             steps = self._compute
@@ -148,12 +149,11 @@ class ParallelCursor(Cursor):
         return EMPTY
 
     def _hand_out(self, max_rows: int) -> None:
-        """Keep the workers busy; finished groups may wait up to as many again."""
+        """Keep a group in each worker's hands, and another one ready for it."""
         in_line = self._tuner.in_line and not self._in_processes
-        level = 1 if in_line else self._tuner.level
-        while not self._ended and self._parent_error is None and len(self._groups) < 2 * level:
-            if sum(not group.task.is_done for group in self._groups) >= level:
-                return
+        self._lanes.limit = self._tuner.level
+        wanted = 1 if in_line else 2 * self._tuner.level
+        while not self._ended and self._parent_error is None and len(self._groups) < wanted:
             if not self._take_in(max_rows, in_line):
                 return
 
@@ -178,9 +178,11 @@ class ParallelCursor(Cursor):
     def _begin(
         self, before: State, skip: int, position: int, rows: Chunk, in_line: bool = False
     ) -> _Group:
-        call = partial(self._compute, rows, position)
-        # A task that no thread knows of is run by the reader itself.
-        task = Task(call) if in_line else self._pool.submit(call, self._signal)
+        task = Task(partial(self._compute, rows, position), self._signal)
+        if in_line:
+            task.run()
+        else:
+            self._lanes.add(task)
         return _Group(before, skip, position, rows, task)
 
     def _finished_group(self) -> tuple[_Group, int]:

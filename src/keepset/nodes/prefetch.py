@@ -6,13 +6,12 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.cursor import Cursor, State
 from keepset.core.dtypes import Array
-from keepset.core.node import Node
+from keepset.core.node import Node, stage
 from keepset.core.run import Run
 from keepset.core.spec import Spec
 from keepset.errors import InvalidArgumentError
@@ -26,7 +25,7 @@ _FIRST_BUFFER, _LARGEST_BUFFER = 2, 1024
 _LARGEST_BUFFER_BYTES = 128 << 20
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@stage
 class Prefetch(Node):
     """Up to ``buffer_size`` elements ready before they are asked for.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -11,14 +11,14 @@ import numpy as np
 from keepset.core.chunk import Chunk
 from keepset.core.column import Column, column_batches, stack_leaves
 from keepset.core.dtypes import Array
-from keepset.core.node import Node, must_run
+from keepset.core.node import Node, must_run, stage
 from keepset.core.ragged import Ragged
 from keepset.core.spec import LeafSpec, RaggedTensorSpec, Spec, TensorSpec, structure_and_leaves
 from keepset.errors import InvalidArgumentError
 from keepset.nodes.batch import Batch
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@stage
 class RaggedBatch(Batch):
     """Groups of ``batch_size`` elements whose unequal dimensions become ragged.
 

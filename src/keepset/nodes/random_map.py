@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
-from keepset.core.node import Node, must_run
+from keepset.core.node import Node, must_run, stage
 from keepset.core.random import Randomness, element_generators
 from keepset.core.run import Run
 from keepset.core.spec import Spec
 from keepset.nodes.rowwise import RowStage, Step, checked
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@stage
 class RandomMap(RowStage):
     """``function(*element, rng)``, where ``rng`` depends on seed, pass and position alone."""
 

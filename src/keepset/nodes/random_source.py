@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from keepset.core.chunk import Chunk
 from keepset.core.cursor import Cursor, State
 from keepset.core.dtypes import Array
-from keepset.core.node import INFINITE, Node
+from keepset.core.node import INFINITE, Node, stage
 from keepset.core.random import Randomness, philox
 from keepset.core.run import Run
 from keepset.core.spec import Spec, TensorSpec
@@ -20,7 +19,7 @@ _WEYL = np.uint64(0x9E3779B97F4A7C15)  # 2**64 divided by the golden ratio, odd
 _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@stage
 class RandomSource(Node):
     """Integers from 0 to ``2**32 - 1``, evenly drawn."""
 

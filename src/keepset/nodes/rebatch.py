@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from keepset.core.chunk import EMPTY, Chunk, concat
 from keepset.core.column import Column, column_batches, stack_leaves
 from keepset.core.cursor import Cursor, State
 from keepset.core.dtypes import Array
-from keepset.core.node import UNKNOWN, Node
+from keepset.core.node import UNKNOWN, Node, stage
 from keepset.core.ragged import Ragged
 from keepset.core.run import Run
 from keepset.core.spec import Spec, map_spec
@@ -21,7 +20,7 @@ from keepset.nodes.trail import Trail
 from keepset.nodes.unbatch import static_batch_size, unbatch_rows
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@stage
 class Rebatch(Node):
     """The same rows in batches of ``batch_size``, or of several sizes that take turns."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.cursor import Cursor, State
 from keepset.core.element import to_element
-from keepset.core.node import UNKNOWN, Node, must_run
+from keepset.core.node import UNKNOWN, Node, must_run, stage
 from keepset.core.random import Randomness
 from keepset.core.run import Run
 from keepset.core.spec import Spec
@@ -25,7 +24,7 @@ from keepset.nodes.trail import Trail
 _SEEN_BEFOREHAND = 10
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@stage
 class RejectionResample(Node):
     """``(class, element)`` for a selection of elements whose classes follow ``target_dist``.
 

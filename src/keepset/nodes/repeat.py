@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from keepset.core.chunk import EMPTY, Chunk, concat
 from keepset.core.cursor import Cursor, State
 from keepset.core.dtypes import Array
-from keepset.core.node import INFINITE, UNKNOWN, Node
+from keepset.core.node import INFINITE, UNKNOWN, Node, stage
 from keepset.core.run import Run
 from keepset.core.spec import Spec
 
 FOREVER = -1
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@stage
 class Repeat(Node):
     """``count`` passes over the input, or endlessly many (-1)."""
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.cursor import Cursor, State
 from keepset.core.dtypes import Array
-from keepset.core.node import Node, must_run
+from keepset.core.node import Node, must_run, stage
 from keepset.core.run import Run
 from keepset.core.spec import Spec
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@stage
 class Rows(Node):
     """The elements of a chunk.
 

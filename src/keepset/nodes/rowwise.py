@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple, Protocol
 
@@ -18,7 +17,7 @@ from keepset.core.conform import conformer
 from keepset.core.cursor import Cursor, Marked, State
 from keepset.core.dtypes import PLAIN_SCALARS, Array
 from keepset.core.element import to_returned_element
-from keepset.core.node import Node
+from keepset.core.node import Node, stage
 from keepset.core.run import Run
 
 
@@ -190,7 +189,7 @@ def explain(error: Exception, title: str, position: int) -> Exception:
     return error
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@stage
 class RowStage(Node):
     """A stage that is one or more steps of a row loop."""
 

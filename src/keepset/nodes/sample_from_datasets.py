@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from keepset.core.cursor import Cursor, State
 from keepset.core.dtypes import Array
-from keepset.core.node import INFINITE, UNKNOWN, Node
+from keepset.core.node import INFINITE, UNKNOWN, Node, stage
 from keepset.core.random import Randomness
 from keepset.core.run import Run
 from keepset.errors import ElementError, InvalidArgumentError
@@ -18,7 +17,7 @@ from keepset.nodes.directed import Directed, Input, Selector
 from keepset.nodes.random_source import random_words, unit_doubles
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@stage
 class SampleFromDatasets(Directed):
     """Elements of ``parents``, each drawn with a probability in proportion to its weight.
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from keepset.core.element import to_element
 from keepset.core.element_json import element_from_json, element_to_json
-from keepset.core.node import Node, must_run
+from keepset.core.node import Node, must_run, stage
 from keepset.core.run import Run
 from keepset.core.spec import Spec
 from keepset.core.structure import structure_of
@@ -16,7 +15,7 @@ from keepset.errors import ElementError
 from keepset.nodes.rowwise import RowStage, Step, checked
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@stage
 class Scan(RowStage):
     """``carried, output = function(carried, element)``; the outputs are the elements."""
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.cursor import Cursor, State
 from keepset.core.dtypes import Array
-from keepset.core.node import scaled
+from keepset.core.node import scaled, stage
 from keepset.core.run import Run
 from keepset.errors import InvalidArgumentError
 from keepset.nodes.indexed import Indexed
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@stage
 class Shard(Indexed):
     """Keep the elements whose position is ``index`` modulo ``num_shards``."""
 

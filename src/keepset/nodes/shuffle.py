@@ -11,7 +11,6 @@ import sys
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from keepset.core.chunk import Chunk, concat
 from keepset.core.column import Column
 from keepset.core.cursor import Cursor, State
 from keepset.core.dtypes import Array
-from keepset.core.node import UNKNOWN, Node
+from keepset.core.node import UNKNOWN, Node, stage
 from keepset.core.random import Randomness, below, philox
 from keepset.core.run import Run
 from keepset.core.spec import Spec
@@ -35,7 +34,7 @@ _FILL_ROWS = 4096
 _SIMULATED_DRAWS = 1 << 16
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@stage
 class Shuffle(Node):
     """Elements in random order, as far as a buffer of ``buffer_size`` reaches."""
 

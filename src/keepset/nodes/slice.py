@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from keepset.core.dtypes import Array
+from keepset.core.node import stage
 from keepset.core.run import Run
 from keepset.nodes.indexed import Indexed
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@stage
 class Slice(Indexed):
     """The elements at ``start, start + step, ...``, ``count`` of them."""
 

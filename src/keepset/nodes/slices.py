@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -14,14 +13,14 @@ from keepset.core.column import Column, column_take, unstack_leaf
 from keepset.core.cursor import Cursor, State
 from keepset.core.dtypes import Array
 from keepset.core.element import to_element
-from keepset.core.node import Node
+from keepset.core.node import Node, stage
 from keepset.core.run import Run
 from keepset.core.spec import Spec, map_spec, spec_of
 from keepset.core.structure import Structure, structure_of
 from keepset.errors import ElementError, InvalidArgumentError
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@stage
 class FromTensorSlices(Node):
     """Element ``i`` is row ``i`` of every leaf. Arrays are not copied."""
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from keepset.core.chunk import Chunk
 from keepset.core.dtypes import Array
-from keepset.core.node import Node
+from keepset.core.node import Node, stage
 from keepset.core.sparse import Sparse
 from keepset.core.spec import SparseTensorSpec, Spec, TensorSpec, as_shape, spec_of
 from keepset.core.structure import LEAF
@@ -18,7 +17,7 @@ from keepset.errors import ElementError, InvalidArgumentError
 from keepset.nodes.batch import Batch
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@stage
 class SparseBatch(Batch):
     """Groups of ``batch_size`` arrays as ``Sparse`` of shape ``[n, *row_shape]``.
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.cursor import Cursor, State
 from keepset.core.dtypes import Array
-from keepset.core.node import INFINITE, UNKNOWN, Node, scaled
+from keepset.core.node import INFINITE, UNKNOWN, Node, scaled, stage
 from keepset.core.run import Run
 from keepset.core.spec import Spec
 
 ALL = -1
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@stage
 class Take(Node):
     """At most the first ``count`` elements; -1 takes all."""
 
@@ -71,7 +70,7 @@ class _TakeCursor(Cursor):
         self._parent.close()
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@stage
 class Skip(Node):
     """All but the first ``count`` elements; -1 skips everything."""
 

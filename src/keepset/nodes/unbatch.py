@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,14 +10,14 @@ from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.column import column_unbatch
 from keepset.core.cursor import Cursor, State
 from keepset.core.dtypes import Array
-from keepset.core.node import UNKNOWN, Node
+from keepset.core.node import UNKNOWN, Node, stage
 from keepset.core.run import Run
 from keepset.core.spec import Spec, map_spec, structure_and_leaves
 from keepset.errors import ElementError
 from keepset.nodes.trail import Trail
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@stage
 class Unbatch(Node):
     """The rows of every element, one after another."""
 

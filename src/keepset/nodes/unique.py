@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy as np
 from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.cursor import Cursor, State
 from keepset.core.dtypes import StringType
-from keepset.core.node import UNKNOWN, Node
+from keepset.core.node import UNKNOWN, Node, stage
 from keepset.core.run import Run
 from keepset.core.spec import Spec, TensorSpec, spec_of
 from keepset.core.structure import LEAF
@@ -20,7 +19,7 @@ from keepset.errors import ElementError
 from keepset.nodes.trail import Trail
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@stage
 class Unique(Node):
     """Drop elements that came before. Elements are integers, strings, or arrays of these.
 

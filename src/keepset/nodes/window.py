@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from keepset.core.chunk import EMPTY, Chunk, concat
 from keepset.core.cursor import Cursor, State
-from keepset.core.node import Node, scaled
+from keepset.core.node import Node, scaled, stage
 from keepset.core.run import Run
 from keepset.core.spec import DatasetSpec, Spec, map_spec, structure_and_leaves
 from keepset.core.structure import LEAF
@@ -18,7 +17,7 @@ from keepset.nodes.rows import Rows
 from keepset.nodes.trail import Trail
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@stage
 class Window(Node):
     """Data sets of ``size`` elements each, ``stride`` apart; a new one begins every ``shift``.
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from keepset.core.chunk import Chunk
 from keepset.core.cursor import Cursor
 from keepset.core.dtypes import Array
-from keepset.core.node import Node
+from keepset.core.node import Node, stage
 from keepset.core.options import Options
 from keepset.core.run import Run
 from keepset.core.spec import Spec
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@stage
 class WithOptions(Node):
     """The input as it is; ``chosen`` is read when a run begins."""
 

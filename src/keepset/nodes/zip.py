@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.cursor import Cursor, Marked, State
 from keepset.core.dtypes import Array
-from keepset.core.node import INFINITE, UNKNOWN, Node
+from keepset.core.node import INFINITE, UNKNOWN, Node, stage
 from keepset.core.run import Run
 from keepset.core.spec import Spec
 from keepset.core.structure import Structure
 from keepset.errors import InvalidArgumentError
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@stage
 class Zip(Node):
     """One element of each input, nested like ``layout``, until the shortest ends."""
 

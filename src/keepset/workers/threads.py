@@ -1,8 +1,7 @@
-"""ThreadPool: threads shared by all stages of one run.
+"""Threads shared by all stages of one run, and lanes that limit how many a stage takes.
 
-A task that nobody has begun is run by whoever waits for it. So a stage that waits inside another
-stage's task can never block for want of a free thread, and a result that is needed at once does
-not pay for waking somebody up.
+A task that nobody begins is run by whoever waits for it, so that a stage which waits inside another
+stage's task can never block for want of a free thread.
 """
 
 from __future__ import annotations
@@ -67,9 +66,10 @@ class Task:
 
     def result(self) -> Any:
         """The call's value, waited for; its error is raised here."""
-        if not self._done.is_set():
+        # Every thread may be busy with somebody who waits for us, so a task that nobody begins
+        # for a while is begun here.
+        while not self._done.wait(_HELP_AFTER_S):
             self.run()
-            self._done.wait()
         if self.error is not None:
             raise self.error
         return self.value
@@ -82,10 +82,8 @@ def first_done(tasks: list[Task], signal: threading.Event) -> Task:
         for task in tasks:
             if task.is_done:
                 return task
-        if any(task.has_begun for task in tasks):
-            signal.wait()
-        elif not signal.wait(_HELP_AFTER_S) and not any(task.has_begun for task in tasks):
-            tasks[0].run()  # every thread may be busy with somebody who waits for us
+        if not signal.wait(_HELP_AFTER_S) and not any(task.has_begun for task in tasks):
+            tasks[0].run()
 
 
 class ThreadPool:
@@ -104,19 +102,16 @@ class ThreadPool:
         with self._change:
             self._capacity += threads
 
-    def submit(self, call: Callable[[], Any], signal: threading.Event | None = None) -> Task:
-        task = Task(call, signal)
-        self.enqueue(task)
-        return task
-
-    def enqueue(self, task: Task) -> None:
-        """Have a thread run ``task``, unless somebody else is quicker."""
+    def submit(self, call: Callable[[], Any]) -> Task:
+        """Have a thread make a call, unless somebody else is quicker."""
+        task = Task(call)
         with self._change:
             self._tasks.append(task)
             if self._idle >= len(self._tasks):
                 self._change.notify()
             elif len(self._threads) < self._capacity and not self._closed:
                 self._start_thread()
+        return task
 
     def _start_thread(self) -> None:
         thread = threading.Thread(target=self._work, name="keepset", daemon=True)
@@ -146,3 +141,35 @@ class ThreadPool:
         for thread in self._threads:
             if thread is not threading.current_thread():
                 thread.join(_PATIENCE_S)
+
+
+class Lanes:
+    """Runs the tasks of one stage in order, at most ``limit`` of them at a time.
+
+    A thread that has finished a task goes on to the next by itself: it does not wait until the
+    consumer has noticed.
+    """
+
+    def __init__(self, pool: ThreadPool, limit: int) -> None:
+        self._pool, self.limit = pool, limit
+        self._waiting: deque[Task] = deque()
+        self._active = 0
+        self._lock = threading.Lock()
+
+    def add(self, task: Task) -> None:
+        with self._lock:
+            self._waiting.append(task)
+            if self._active >= self.limit:
+                return
+            self._active += 1
+        self._pool.submit(self._work)
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                if not self._waiting or self._active > self.limit:
+                    self._active -= 1
+                    return
+                task = self._waiting.popleft()
+            task.run()
+            del task  # its result is not ours to keep alive
