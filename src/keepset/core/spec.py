@@ -112,6 +112,15 @@ class TensorSpec(LeafSpec):
     def with_shape(self, shape: Shape) -> TensorSpec:
         return TensorSpec(shape, self.dtype)
 
+    def most_specific_common_supertype(
+        self, others: LeafSpec | Sequence[LeafSpec]
+    ) -> LeafSpec | None:
+        given = [others] if isinstance(others, LeafSpec) else list(others)
+        joint = super().most_specific_common_supertype(given)
+        if joint is None or any(getattr(other, "name", None) != self.name for other in given):
+            return joint
+        return TensorSpec(joint.shape, joint.dtype, self.name)
+
     def __repr__(self) -> str:
         named = f", name={self.name!r}" if self.name is not None else ""
         return f"TensorSpec(shape={self.shape}, dtype={dtype_name(self.dtype)}{named})"

@@ -1,0 +1,185 @@
+"""Values become elements: every kind of leaf, and buffers that are used again."""
+
+from __future__ import annotations
+
+import datetime
+import enum
+from collections import OrderedDict, namedtuple
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from PIL import Image
+
+import keepset as ks
+from keepset.core.element import to_element, to_returned_element
+
+Point = namedtuple("Point", ["x", "y"])
+
+
+@dataclass
+class Sample:
+    image: Any
+    label: Any
+
+
+class Colour(enum.IntEnum):
+    RED = 1
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (True, np.bool_(True)),
+        (3, np.int64(3)),
+        (2**63, np.uint64(2**63)),
+        (1.5, np.float64(1.5)),
+        (1j, np.complex128(1j)),
+        ("é", "é".encode()),
+        (b"a\0", b"a\0"),
+        (bytearray(b"x"), b"x"),
+        (Path("a/b"), b"a/b"),
+        (np.float32(2), np.float32(2)),
+        (np.array(7, np.int8), np.int8(7)),
+        (Colour.RED, np.int64(1)),
+        (datetime.date(2020, 1, 2), np.datetime64("2020-01-02")),
+        (datetime.timedelta(seconds=1), np.timedelta64(1_000_000, "us")),
+        (np.datetime64("2020-01-01T00:00:00", "ns"), np.datetime64("2020-01-01T00:00:00", "ns")),
+        (ml_dtypes.bfloat16(1.5), ml_dtypes.bfloat16(1.5)),
+    ],
+)
+def test_scalars(value: Any, expected: Any) -> None:
+    element = to_element(value)
+    assert type(element) is type(expected)
+    assert element == expected
+
+
+def test_times_with_a_zone_are_kept_in_utc() -> None:
+    zone = datetime.timezone(datetime.timedelta(hours=2))
+    at = to_element(datetime.datetime(2020, 1, 1, 2, 0, tzinfo=zone))
+    assert at == np.datetime64("2020-01-01T00:00", "us")
+
+
+@pytest.mark.parametrize("dtype", [*"?bhilqBHILQefdFD", "m8[s]", "M8[ns]", "bfloat16", "int4"])
+def test_arrays_of_every_dtype_stay_what_they_are(dtype: str) -> None:
+    array = np.zeros(3, getattr(ml_dtypes, dtype, dtype))
+    assert to_element(array) is array or to_element(array).dtype == array.dtype
+
+
+def test_foreign_byte_order_becomes_native() -> None:
+    element = to_element(np.array([1, 2], ">i4"))
+    assert element.dtype == np.dtype("int32")
+    assert element.dtype.isnative
+    assert element.tolist() == [1, 2]
+
+
+def test_strings_become_objects_that_keep_every_byte() -> None:
+    for value in (["a", "b\0"], np.array(["a", "b\0"], object), (b"a", b"b\0").__class__((b"a",))):
+        element = to_element(list(value))
+        assert element.dtype == object
+        assert all(isinstance(item, bytes) for item in element)
+    assert to_element([b"x\0\0"])[0] == b"x\0\0"
+    assert to_element(np.array(["ä"])).tolist() == ["ä".encode()]
+
+
+def test_structures_keep_their_kind() -> None:
+    element = to_element(
+        {"p": Point(1, "a"), "s": Sample([1], None), "t": (1, {"n": None}), "o": OrderedDict(z=1)}
+    )
+    assert isinstance(element["p"], Point)
+    assert element["p"] == (np.int64(1), b"a")
+    assert isinstance(element["s"], Sample)
+    assert element["s"].image.tolist() == [1]
+    assert element["t"][1] == {"n": None}
+    assert type(element["o"]) is dict
+
+
+def test_structured_arrays_become_dicts() -> None:
+    array = np.array([(1, 2.0)], dtype=[("a", "i4"), ("b", "f8")])
+    element = to_element(array)
+    assert sorted(element) == ["a", "b"]
+    assert element["a"].tolist() == [1]
+
+
+def test_a_returned_list_is_a_tuple() -> None:
+    assert to_returned_element([1, "a"]) == (np.int64(1), b"a")
+
+
+def test_array_protocols_of_other_libraries() -> None:
+    frame = pd.DataFrame({"n": [1, 2], "s": ["a", "b"]})
+    ds = ks.Dataset.from_tensor_slices(dict(frame))
+    assert list(ds) == [{"n": 1, "s": b"a"}, {"n": 2, "s": b"b"}]
+    column = pa.array([1.5, 2.5])
+    assert to_element(column).tolist() == [1.5, 2.5]
+    image = Image.new("RGB", (4, 2), (1, 2, 3))
+    assert to_element(image).shape == (2, 4, 3)
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ({1, 2}, "set"),
+        (object(), "object"),
+        (2**70, "64 bits"),
+        ([[1], [1, 2]], "Ragged"),
+        (np.array([object()], object), "only str and bytes"),
+    ],
+)
+def test_what_cannot_be_an_element_is_refused_with_a_reason(value: Any, words: str) -> None:
+    with pytest.raises(ks.ElementError, match=words):
+        to_element(value)
+
+
+def test_a_buffer_that_a_function_uses_again_is_copied_in_time() -> None:
+    buffer = np.zeros(3)
+
+    def whole(x: np.int64) -> Any:
+        buffer[:] = x
+        return buffer
+
+    def part(x: np.int64) -> Any:
+        buffer[:] = x
+        return {"a": (buffer[1:],), "b": buffer.reshape(3, 1)}
+
+    assert [row[0] for row in ks.Dataset.range(100).map(whole)] == list(range(100))
+    batched = ks.Dataset.range(100).map(whole).batch(7)
+    assert np.concatenate([batch[:, 0] for batch in batched]).tolist() == list(range(100))
+    assert [e["a"][0][0] for e in ks.Dataset.range(100).map(part)] == list(range(100))
+    assert [e["b"][0, 0] for e in ks.Dataset.range(100).map(part)] == list(range(100))
+
+
+def test_a_buffer_that_a_generator_uses_again_is_copied_in_time() -> None:
+    def source() -> Iterator[Any]:
+        buffer = np.zeros(2)
+        for i in range(50):
+            buffer[:] = i
+            yield buffer
+
+    batches = list(ks.Dataset.from_generator(source).batch(7))
+    assert np.concatenate(batches)[:, 0].tolist() == list(range(50))
+
+
+def test_arrays_that_only_the_function_had_are_not_copied() -> None:
+    places: list[int] = []
+
+    def fresh(x: np.int64) -> Any:
+        array = np.full((5, 5), x)
+        places.append(array.__array_interface__["data"][0])
+        return {"a": array}
+
+    got = [e["a"].__array_interface__["data"][0] for e in list(ks.Dataset.range(50).map(fresh))]
+    assert got == places
+
+
+def test_rows_of_a_source_cannot_be_written_to() -> None:
+    data = np.arange(6).reshape(3, 2)
+    ds = ks.Dataset.from_tensor_slices(data)
+    with pytest.raises(ValueError, match="read-only"):
+        next(iter(ds))[0] = 7
+    data[0, 0] = 5  # the array itself stays the user's own
