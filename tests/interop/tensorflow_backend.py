@@ -107,6 +107,10 @@ class TensorFlow:
 
     def elements(self, dataset: Any) -> list[Any]:
         """All elements, as Keepset would give them."""
+        options = self.tf.data.Options()
+        # Fused, a batch loses other elements to an error than it does otherwise.
+        options.experimental_optimization.map_and_batch_fusion = False
+        dataset = dataset.with_options(options)
         return [
             self.tf.nest.map_structure(self._leaf, element, expand_composites=False)
             for element in dataset

@@ -1,5 +1,4 @@
 # ruff: noqa: E501  # a table is read by its columns: one line per case, however long
-# a table is read by its columns: one line per case, however long
 """The same pipelines in Keepset and in TensorFlow: elements, specs and cardinalities."""
 
 from collections.abc import Callable
@@ -53,14 +52,22 @@ DIFFERENCES = {
         "an endless data set batched has the batch size in its spec, without drop_remainder",
         "no batch of an endless data set is short",
     ),
+    "zip as a method": Difference(
+        "a.zip(b) is zip(a, b); in TensorFlow it is zip(b), because the method is static",
+        "nobody writes it and means the other",
+    ),
+    "failed batch": Difference(
+        "the elements before and at the one that fails are lost from a batch, not those behind it",
+        "so does TensorFlow unless its optimizer fuses map and batch, which is turned off here",
+    ),
     "rebatch size": Difference(
         "rebatch has the size in its spec with drop_remainder only",
         "TensorFlow also finds it where all batches are known to be multiples of it",
     ),
-    "known to be empty": Difference(
-        "take(0) and skip(-1) of an unknown number, and unbatch of empty batches, have cardinality "
-        "0, not UNKNOWN; so what follows may be known as well",
-        "there is nothing to find out",
+    "known number": Difference(
+        "the cardinality of take(0) and skip(-1) of an unknown number, and of unbatch of sparse or "
+        "empty batches, is a number and not UNKNOWN; so what follows may be known as well",
+        "it is known, and true",
     ),
 }  # fmt: skip
 
@@ -72,7 +79,7 @@ def compare(ours: Any, theirs: Any, differs: str | None = None) -> None:
     got = [element_with_lists(element) for element in ours]
     assert_elements_equal(got, expected)
     cardinality = theirs.cardinality().numpy()
-    if differs in ("known to be empty", "rebatch size") and cardinality == ks.UNKNOWN_CARDINALITY:
+    if differs in ("known number", "rebatch size") and cardinality == ks.UNKNOWN_CARDINALITY:
         assert ours.cardinality() in (cardinality, len(expected))
     else:
         assert ours.cardinality() == cardinality
@@ -104,7 +111,7 @@ def without_sizes(leaf: Any) -> Any:
 @settings(max_examples=60)
 @given(pipelines())
 def test_random_pipelines_are_the_same_in_tensorflow(pipeline: Pipeline) -> None:
-    differs = "rebatch size" if ".rebatch(" in repr(pipeline) else "known to be empty"
+    differs = "rebatch size" if ".rebatch(" in repr(pipeline) else "known number"
     compare(pipeline.build(PLAIN), pipeline.build(tensorflow()), differs)
 
 
@@ -154,7 +161,11 @@ DTYPES = [
     "complex64",
     "complex128",
 ]
-EXTENDED = [ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.int4]
+EXTENDED = [
+    ml_dtypes.bfloat16,
+    ml_dtypes.float8_e4m3fn,
+    ml_dtypes.int4,
+]  # TensorFlow iterates over no float8_e5m2
 
 SOURCES = [
     *(Case(f"range{args}", lambda b, args=args: b.Dataset.range(*args)) for args in ((5,), (0,), (-3,), (2, 9, 3), (9, -2, -3), (5, 2), (2, 5, -1), (-4, 4, 2))),
@@ -202,7 +213,7 @@ ROWWISE = [
     Case("unique", lambda b: b.Dataset.range(20).map(lambda x: x * x % 7).unique()),
     Case("unique strings", lambda b: b.Dataset.from_tensor_slices(np.array([b"b", b"a", b"b", b""], object)).unique()),
     Case("ignore_errors", lambda b: b.Dataset.range(9).map(b.checked).ignore_errors()),
-    Case("ignore_errors batch", lambda b: b.Dataset.range(9).map(b.checked).batch(2).ignore_errors()),
+    Case("ignore_errors batch", lambda b: b.Dataset.range(9).map(b.checked).batch(2).ignore_errors(), "failed batch"),
 ]  # fmt: skip
 
 NESTING = [
@@ -255,7 +266,8 @@ BATCHES = [
     Case("ragged_batch", lambda b: fours(b).ragged_batch(4)),
     Case("ragged_batch drops", lambda b: fours(b).ragged_batch(4, drop_remainder=True)),
     Case("ragged_batch splits", lambda b: fours(b).ragged_batch(4, row_splits_dtype=b.dtype("int32"))),
-    Case("ragged_batch matrices", lambda b: b.Dataset.range(5).map(lambda x: b.fill([x, 2], x)).ragged_batch(3)),
+    Case("ragged_batch matrices", lambda b: b.Dataset.from_generator(lambda: (np.full((n, 2), n) for n in range(5)), output_signature=b.tensor_spec([None, 2], "int64")).ragged_batch(3)),
+    Case("ragged_batch unknown matrices", lambda b: b.Dataset.from_generator(lambda: (np.full((n, 5 - n), n) for n in range(5)), output_signature=b.tensor_spec([None, None], "int64")).ragged_batch(3)),
     Case("ragged_batch known shapes", lambda b: b.Dataset.from_tensor_slices(np.arange(12).reshape(4, 3)).ragged_batch(3)),
     Case("ragged_batch scalars", lambda b: b.Dataset.range(5).ragged_batch(3)),
     Case("ragged_batch generator", lambda b: b.Dataset.from_generator(lambda: iter([[1], [], [2, 3]]), output_signature=b.tensor_spec([None], "int64")).ragged_batch(2)),
@@ -268,7 +280,7 @@ BATCHES = [
     Case("unbatch records", lambda b: records(b).batch(3).unbatch()),
     Case("unbatch uneven", lambda b: fours(b).unbatch()),
     Case("unbatch ragged", lambda b: fours(b).ragged_batch(3).unbatch()),
-    Case("unbatch sparse", lambda b: b.Dataset.from_tensors(b.sparse(np.eye(3))).unbatch()),
+    Case("unbatch sparse", lambda b: b.Dataset.from_tensors(b.sparse(np.eye(3))).unbatch(), "known number"),
     *(Case(f"rebatch {size} drop {drop}", lambda b, size=size, drop=drop: b.Dataset.range(11).batch(4).rebatch(size, drop)) for size in (1, 3, 4, 6, 20, [2, 3], [1, 5, 2], [4, 4]) for drop in (False, True)),
     Case("rebatch records", lambda b: records(b).batch(3).rebatch(2)),
     Case("rebatch divisible", lambda b: b.Dataset.range(12).batch(4, True).rebatch(2), "rebatch size"),
@@ -276,8 +288,8 @@ BATCHES = [
 ]  # fmt: skip
 
 ORDER = [
-    *(Case(f"take {count} of {name}", lambda b, count=count, source=source: source(b).take(count), "known to be empty" if count == 0 and name != "seven" else None) for count in (-1, 0, 3, 100) for name, source in (("seven", lambda b: b.Dataset.range(7)), ("some", some), ("none", none))),
-    *(Case(f"skip {count} of {name}", lambda b, count=count, source=source: source(b).skip(count), "known to be empty" if count == -1 and name != "seven" else None) for count in (-1, 0, 3, 100) for name, source in (("seven", lambda b: b.Dataset.range(7)), ("some", some), ("none", none))),
+    *(Case(f"take {count} of {name}", lambda b, count=count, source=source: source(b).take(count), "known number" if count == 0 and name != "seven" else None) for count in (-1, 0, 3, 100) for name, source in (("seven", lambda b: b.Dataset.range(7)), ("some", some), ("none", none))),
+    *(Case(f"skip {count} of {name}", lambda b, count=count, source=source: source(b).skip(count), "known number" if count == -1 and name != "seven" else None) for count in (-1, 0, 3, 100) for name, source in (("seven", lambda b: b.Dataset.range(7)), ("some", some), ("none", none))),
     *(Case(f"repeat {count} of {name}", lambda b, count=count, source=source: source(b).repeat(count)) for count in (0, 1, 3) for name, source in (("seven", lambda b: b.Dataset.range(7)), ("some", some), ("nothing", lambda b: b.Dataset.range(0)))),
     Case("repeat endlessly", lambda b: b.Dataset.range(3).repeat().take(7)),
     Case("repeat endlessly nothing", lambda b: b.Dataset.range(0).repeat()),
@@ -292,7 +304,7 @@ ORDER = [
     Case("zip", lambda b: b.Dataset.zip(b.Dataset.range(3), b.Dataset.range(5, 9))),
     Case("zip tuple", lambda b: b.Dataset.zip((b.Dataset.range(3), b.Dataset.range(5, 9)))),
     Case("zip nested", lambda b: b.Dataset.zip({"x": b.Dataset.range(3), "y": (records(b), b.Dataset.counter())})),
-    Case("zip method", lambda b: b.Dataset.range(3).zip(b.Dataset.range(9), b.Dataset.range(4))),
+    Case("zip method", lambda b: b.Dataset.range(3).zip(b.Dataset.range(4)) if b is PLAIN else b.Dataset.zip(b.Dataset.range(3), b.Dataset.range(4)), "zip as a method"),
     Case("zip of unknown", lambda b: b.Dataset.zip(some(b), b.Dataset.range(9))),
     Case("zip of one", lambda b: b.Dataset.zip((b.Dataset.range(3),))),
     Case("zip of nothing", lambda b: b.Dataset.zip(b.Dataset.range(0), b.Dataset.range(3))),
@@ -406,7 +418,6 @@ REFUSED: dict[str, Callable[[Any], Any]] = {
     "scan changes its state": lambda b: b.Dataset.range(3).scan(np.int64(0), lambda s, x: ((s, s), x)),
     "unique of floats": lambda b: b.Dataset.range(3).map(b.floats).unique(),
     "sparse_batch too small": lambda b: fours(b).sparse_batch(4, [2]),
-    "rebatch 0": lambda b: b.Dataset.range(3).batch(2).rebatch(0),
     "prefetch below -1": lambda b: b.Dataset.range(3).prefetch(-2),
     "map calls 0": lambda b: b.Dataset.range(3).map(lambda x: x, num_parallel_calls=0),
 }  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import time
 from typing import Any
 
@@ -110,3 +112,57 @@ def test_a_function_that_returns_no_data_set_is_told_so() -> None:
 def test_bad_arguments_are_refused(kwargs: dict[str, Any]) -> None:
     with pytest.raises(ks.InvalidArgumentError, match="at least 1"):
         ks.Dataset.range(2).interleave(lambda x: ks.Dataset.range(x), **kwargs)
+
+
+def in_worker(x: np.int64) -> ks.Dataset:
+    first = int(x) * 10
+    return ks.Dataset.range(first, first + 7).shuffle(3, seed=1).map(lambda y: (y, os.getpid()))
+
+
+def test_processes_give_the_same_order_from_elsewhere() -> None:
+    def build(executor: str) -> ks.Dataset:
+        return ks.Dataset.range(6).interleave(
+            in_worker, 3, 2, num_parallel_calls=2, executor=executor
+        )
+
+    there, here = list(build("process")), list(build("thread"))
+    assert [int(x) for x, _ in there] == [int(x) for x, _ in here]
+    assert os.getpid() not in {int(pid) for _, pid in there}
+    assert len({int(pid) for _, pid in there}) == 2
+    it, taken = iter(build("process")), 0
+    for k in (0, 5, 17, 42):
+        for _ in range(k - taken):
+            next(it)
+        taken = k
+        rest = build("process").iterate(json.loads(json.dumps(it.state())))
+        assert [int(x) for x, _ in rest] == [int(x) for x, _ in there][k:]
+
+
+def test_errors_and_deaths_of_processes_are_reported() -> None:
+    def fails(x: np.int64) -> ks.Dataset:
+        return ks.Dataset.range(4).map(lambda y: 1 // (2 - int(y)) if x == 1 else y)
+
+    ds = ks.Dataset.range(2).interleave(fails, 1, num_parallel_calls=1, executor="process")
+    seen: list[int] = []
+    with pytest.raises(ZeroDivisionError) as caught:
+        seen.extend(int(x) for x in ds)
+    assert seen == [0, 1, 2, 3, 0, 1]
+    assert "at element 2" in "\n".join(caught.value.__notes__)
+
+    def dies(x: np.int64) -> ks.Dataset:
+        return ks.Dataset.range(4).map(lambda y: os._exit(5) if x == 1 else y)
+
+    ds = ks.Dataset.range(2).interleave(dies, 1, num_parallel_calls=1, executor="process")
+    with pytest.raises(ks.WorkerDiedError, match="exit code 5 at element 1"):
+        list(ds)
+
+
+def test_closing_does_not_wait_for_a_slow_data_set_in_a_process() -> None:
+    def endless(x: np.int64) -> ks.Dataset:
+        return ks.Dataset.range(100).map(lambda y: slept(60 * int(y), y))
+
+    it = iter(ks.Dataset.range(2).interleave(endless, 2, num_parallel_calls=2, executor="process"))
+    next(it)
+    began = time.perf_counter()
+    it.close()
+    assert time.perf_counter() - began < 10

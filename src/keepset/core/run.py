@@ -42,10 +42,11 @@ class Session:
         root: Node,
         draws: dict[str, list[int]] | None = None,
         outer: Session | None = None,
+        options: Options | None = None,
     ) -> None:
         self._outer = outer
-        own = root.options()
-        self.options: Options = own if outer is None else outer.options.merge(own)
+        inherited = options or (Options() if outer is None else outer.options)
+        self.options: Options = inherited.merge(root.options())
         self.draws: dict[str, list[int]] = {}
         self._known = draws or {}
         self._sources: dict[str, Randomness] = {}
@@ -108,9 +109,11 @@ class _Nested(Session):
     gives the same elements in the same order.
     """
 
-    def __init__(self, root: Node, key: tuple[int, ...], outer: Session) -> None:
+    def __init__(
+        self, root: Node, key: tuple[int, ...], outer: Session | None, options: Options
+    ) -> None:
         self._key = key
-        super().__init__(root, outer=outer)
+        super().__init__(root, outer=outer, options=options)
 
     def _draw(self, randomness: Randomness, where: str) -> list[int]:
         # The opening stage's own seed counts only where the nested stage was given none: a
@@ -162,8 +165,13 @@ def start(root: Node, draws: dict[str, list[int]] | None = None) -> Run:
 
 def start_nested(root: Node, within: Run, key: tuple[int, ...]) -> Run:
     """Begin a pass over a pipeline that an element of the run ``within`` stands for."""
-    session = _Nested(root, key, within.session)
+    session = _Nested(root, key, within.session, within.options)
     return Run(session, keeps_order=within.keeps_order)
+
+
+def start_apart(root: Node, key: tuple[int, ...], options: Options, keeps_order: bool) -> Run:
+    """As :func:`start_nested`, in another process than the run that it belongs to."""
+    return Run(_Nested(root, key, None, options), keeps_order=keeps_order)
 
 
 def look(root: Node) -> Run:

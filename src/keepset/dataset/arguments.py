@@ -10,7 +10,7 @@ import numpy as np
 from keepset.core.dtypes import StringType, as_dtype
 from keepset.core.spec import Spec, TensorSpec, structure_and_leaves
 from keepset.errors import InvalidArgumentError
-from keepset.nodes.parallel import Parallelism
+from keepset.nodes.parallel import AUTOTUNE, Parallelism
 
 
 def function_for(function: Any, stage: str) -> Callable[..., Any]:
@@ -39,7 +39,9 @@ def seed_or_none(seed: Any) -> int | None:
 
 def parallelism_for(calls: Any, deterministic: bool | None, executor: str) -> Parallelism | None:
     if calls is None:
-        return None
+        if executor == "thread":
+            return None
+        calls = AUTOTUNE
     return Parallelism(whole_number(calls, "num_parallel_calls"), deterministic, executor)
 
 

@@ -15,7 +15,6 @@ from keepset.nodes.enumerate import Enumerate
 from keepset.nodes.filter import Filter
 from keepset.nodes.ignore_errors import IgnoreErrors
 from keepset.nodes.map import Map
-from keepset.nodes.parallel import AUTOTUNE
 from keepset.nodes.random_map import RandomMap
 from keepset.nodes.rejection_resample import RejectionResample
 from keepset.nodes.scan import Scan
@@ -63,8 +62,6 @@ class ElementStages(BaseDataset):
             raise InvalidArgumentError("synchronous=True contradicts num_parallel_calls")
         if output_signature is not None:
             check_spec(output_signature)
-        if num_parallel_calls is None and executor != "thread":
-            num_parallel_calls = AUTOTUNE
         return self._then(
             Map(
                 parent=self._node,
@@ -124,8 +121,6 @@ class ElementStages(BaseDataset):
             [0, 1, 4, 9]
         """
         batches = Batch(parent=self._node, batch_size=whole_number(batch_size, "batch_size"))
-        if num_parallel_calls is None and executor != "thread":
-            num_parallel_calls = AUTOTUNE
         mapped = Map(
             parent=batches,
             function=function_for(function, "map_batches"),

@@ -47,8 +47,13 @@ class GroupStages(BaseDataset):
         num_parallel_calls: int | None = None,
         deterministic: bool | None = None,
         name: str | None = None,
+        *,
+        executor: str = "thread",
     ) -> Self:
         """Make a data set of each element, and take a few elements from several of them in turn.
+
+        With ``num_parallel_calls`` they are read ahead on threads, or with ``executor="process"``
+        in worker processes; the order stays the same.
 
         Example:
             >>> ds = Dataset.range(4).interleave(
@@ -63,7 +68,7 @@ class GroupStages(BaseDataset):
                 function=function_for(map_func, "interleave"),
                 cycle_length=AUTOTUNE if cycle_length is None else cycle_length,
                 block_length=1 if block_length is None else block_length,
-                parallelism=parallelism_for(num_parallel_calls, deterministic, "thread"),
+                parallelism=parallelism_for(num_parallel_calls, deterministic, executor),
                 name=name,
             )
         )

@@ -12,7 +12,7 @@ from keepset.core.node import UNKNOWN, Node, must_run, stage
 from keepset.core.random import Randomness
 from keepset.core.run import Run
 from keepset.core.spec import Spec
-from keepset.nodes.nested import Nested, to_node
+from keepset.nodes.nested import Nested, open_nested, to_node
 from keepset.nodes.rowwise import explain
 
 
@@ -78,7 +78,7 @@ class _FlatMapCursor(Cursor):
             return False
         self._position += 1
         node = self._node.node_for(chunk.rows[0], self._position)
-        self._nested = Nested(node, self._run, (*self._key, self._position), state)
+        self._nested = open_nested(node, self._run, (*self._key, self._position), state)
         return True
 
     def state(self) -> State:

@@ -15,7 +15,7 @@ from keepset.core.random import Randomness
 from keepset.core.run import Run
 from keepset.core.spec import Spec
 from keepset.errors import ElementError, InvalidArgumentError
-from keepset.nodes.nested import Nested, to_node
+from keepset.nodes.nested import Nested, open_nested, to_node
 from keepset.nodes.rows import Rows
 from keepset.nodes.rowwise import explain
 from keepset.nodes.trail import Trail
@@ -162,7 +162,7 @@ class GroupByWindowCursor(Cursor):
         except Exception as error:
             raise explain(error, self._title, last) from error.__cause__
         self._window = group
-        self._nested = Nested(node, self._run, (*self._key, last), state)
+        self._nested = open_nested(node, self._run, (*self._key, last), state)
 
     def _leave_window(self) -> None:
         assert self._nested is not None

@@ -23,8 +23,9 @@ from keepset.core.spec import Spec
 from keepset.errors import InvalidArgumentError
 from keepset.nodes.flat_map import call_for_node
 from keepset.nodes.journal import Journal
-from keepset.nodes.nested import Nested
+from keepset.nodes.nested import Nested, open_nested
 from keepset.nodes.parallel import AUTOTUNE, Parallelism, is_ordered
+from keepset.nodes.remote import RemoteNested, RemoteWorkers
 from keepset.workers.threads import Lanes, Task, ThreadPool, first_done
 
 _QUICK_FETCH_S = 0.002
@@ -67,7 +68,9 @@ class Interleave(Node):
 class _Slot:
     """One of the data sets in the cycle, with the rows fetched from it and not yet given."""
 
-    def __init__(self, before: State, position: int, node: Node, nested: Nested) -> None:
+    def __init__(
+        self, before: State, position: int, node: Node, nested: Nested | RemoteNested
+    ) -> None:
         self.before, self.position, self._nested = before, position, nested
         # Where nobody can notice, rows are fetched by the hundred.
         self.may_fetch_ahead = node.may_run_ahead and node.is_pure
@@ -97,6 +100,10 @@ class _Slot:
     @property
     def is_ready(self) -> bool:
         return self.given < len(self.rows) or (self.task is not None and self.task.is_done)
+
+    @property
+    def is_idle(self) -> bool:
+        return self.task is None or self.task.is_done or self.task.cancel()
 
     def refill(self) -> bool:
         """Wait for the fetched rows; False at the data set's end."""
@@ -138,6 +145,7 @@ class _InterleaveCursor(Cursor):
         self._inputs_ended = False
         self._ordered = True
         self._lanes: Lanes | None = None
+        self._remote: RemoteWorkers | None = None
         if node.parallelism is not None:
             calls = node.parallelism.calls
             workers = min(calls if calls > 0 else cores, len(self._slots))
@@ -145,6 +153,10 @@ class _InterleaveCursor(Cursor):
             pool = run.session.shared(ThreadPool)
             pool.reserve(workers)
             self._lanes = Lanes(pool, workers)
+            if node.parallelism.executor == "process":
+                self._remote = run.session.resource(
+                    (RemoteWorkers, run.where), lambda: RemoteWorkers(workers, node.title)
+                )
 
         self._signal = threading.Event()
         self._journal = None if self._ordered else Journal(by_position=False)
@@ -263,7 +275,12 @@ class _InterleaveCursor(Cursor):
 
     def _make_slot(self, before: State, position: int, element: Any, place: State | None) -> _Slot:
         node = call_for_node(self._node.function, element, self._node.title, position)
-        nested = Nested(node, self._run, (*self._key, position), place)
+        key = (*self._key, position)
+        nested: Nested | RemoteNested
+        if self._remote is None:
+            nested = open_nested(node, self._run, key, place)
+        else:
+            nested = RemoteNested(self._remote, node, self._run, key, position, place)
         return _Slot(before, position, node, nested)
 
     def _keep_fetching(self, lanes: Lanes) -> None:
@@ -307,7 +324,9 @@ class _InterleaveCursor(Cursor):
         return slot
 
     def close(self) -> None:
-        for slot in self._slots:
-            if slot is not None:
-                slot.close()
+        slots = [slot for slot in self._slots if slot is not None]
+        if self._remote is not None and not all(slot.is_idle for slot in slots):
+            self._remote.abandon()  # rather than wait for what nobody will use
+        for slot in slots:
+            slot.close()
         self._parent.close()

@@ -23,17 +23,22 @@ def to_node(value: Any, title: str) -> Node:
     )
 
 
-class Nested:
-    """An open pipeline of its own, sharing the run's threads.
+def open_nested(
+    node: Node, within: Run, key: tuple[int, ...], state: State | None = None
+) -> Nested:
+    """Open a pipeline that an element stands for; it shares the threads of the run ``within``.
 
     ``key`` decides what its random stages draw. It is made of the key of the stage that opens it
     and the position of the element, so that opening it again gives the same elements.
     """
+    return Nested(node, start_nested(node, within, key), state)
 
-    def __init__(
-        self, node: Node, within: Run, key: tuple[int, ...], state: State | None = None
-    ) -> None:
-        self._run = start_nested(node, within, key)
+
+class Nested:
+    """An open pipeline of its own, in a run that ``open_nested`` or a worker process began."""
+
+    def __init__(self, node: Node, run: Run, state: State | None = None) -> None:
+        self._run = run
         self._cursor = Marked(node.cursor(self._run))
         self._largest_read = sys.maxsize if node.may_run_ahead else 1
         if state is not None:

@@ -28,7 +28,7 @@ _BOOT = (
 _PATIENCE_S = 2.0
 
 
-class _Worker:
+class Worker:
     """One process, and our end of the connection to it."""
 
     def __init__(self, compute: Any) -> None:
@@ -58,10 +58,11 @@ class _Worker:
             self.close()
             raise
 
-    def call(self, chunk: Chunk, position: int, title: str) -> Any:
+    def call(self, request: Any, position: int, title: str) -> Any:
+        """Have the function work on a request that begins at the element ``position``."""
         try:
             with self._in_use:
-                self._channel.send((chunk, position))
+                self._channel.send((request, position))
                 return self._channel.receive()
         except (EOFError, ConnectionError) as error:
             self._process.wait()
@@ -116,8 +117,8 @@ class ProcessPool:
 
     def __init__(self, compute: Any, title: str) -> None:
         self._compute, self._title = compute, title
-        self._idle: list[_Worker] = []
-        self._all: list[_Worker] = []
+        self._idle: list[Worker] = []
+        self._all: list[Worker] = []
         self._lock = threading.Lock()
         self._closed = False
 
@@ -136,11 +137,11 @@ class ProcessPool:
             self._idle.append(worker)
         return result
 
-    def _borrow(self) -> _Worker:
+    def _borrow(self) -> Worker:
         with self._lock:
             if self._idle:
                 return self._idle.pop()
-        worker = _Worker(self._compute)
+        worker = Worker(self._compute)
         with self._lock:
             if self._closed:
                 worker.close()

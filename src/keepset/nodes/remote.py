@@ -1,0 +1,124 @@
+"""Remote: nested data sets that run in worker processes, and the parent's end of them."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, NamedTuple
+
+from keepset.core.chunk import EMPTY, Chunk
+from keepset.core.cursor import State
+from keepset.core.node import Node
+from keepset.core.run import Run, start_apart
+from keepset.errors import WorkerDiedError
+from keepset.nodes.nested import Nested
+from keepset.workers.processes import Worker
+
+
+class Reply(NamedTuple):
+    """What was read, where the data set stands now, and the error that ended the reading."""
+
+    chunk: Chunk
+    state: State
+    error: Exception | None = None
+
+
+class NestedServer:
+    """Runs inside a worker process and holds the data sets that are open there, by number."""
+
+    def __init__(self) -> None:
+        self._open: dict[int, Nested] = {}
+
+    def __call__(self, request: tuple[Any, ...], position: int, announce: Any = None) -> Reply:
+        command, number, *arguments = request
+        if command == "open":
+            node, key, options, keeps_order, state = arguments
+            run = start_apart(node, key, options, keeps_order)
+            self._open[number] = Nested(node, run, state)
+        nested = self._open[number]
+        chunk, error = EMPTY, None
+        try:
+            if command == "read":
+                chunk = nested.read(*arguments)
+            elif command == "skip":
+                nested.skip(*arguments)
+        except Exception as failure:
+            error = failure
+        reply = Reply(chunk, nested.state(), error)
+        if command == "close":
+            self._open.pop(number).close()
+        return reply
+
+
+class RemoteWorkers:
+    """Worker processes for nested data sets; each data set stays with the one it was opened in."""
+
+    def __init__(self, count: int, title: str) -> None:
+        self.title = title
+        self._workers: list[Worker | None] = [None] * count
+        self._locks = [threading.Lock() for _ in range(count)]
+        self._closed = False
+
+    def call(self, request: tuple[Any, ...], position: int) -> Reply:
+        place = request[1] % len(self._workers)
+        with self._locks[place]:
+            worker = self._workers[place]
+            if worker is None:
+                # A data set is gone with its process; only opening one starts another.
+                if self._closed or request[0] != "open":
+                    raise WorkerDiedError(f"the worker process of {self.title} has been closed")
+                worker = self._workers[place] = Worker(NestedServer())
+        reply: Reply = worker.call(request, position, self.title)
+        return reply
+
+    def close(self) -> None:
+        self._closed = True
+        self.abandon()
+
+    def abandon(self) -> None:
+        """End the processes in the middle of whatever they do; new ones may be started."""
+        workers = [worker for worker in self._workers if worker is not None]
+        self._workers = [None] * len(self._workers)
+        for worker in workers:
+            worker.hang_up()
+        for worker in workers:
+            worker.close()
+
+
+class RemoteNested:
+    """A data set in a worker process, used like one that is open here."""
+
+    def __init__(
+        self,
+        workers: RemoteWorkers,
+        node: Node,
+        within: Run,
+        key: tuple[int, ...],
+        position: int,
+        state: State | None,
+    ) -> None:
+        self._workers, self._position = workers, position
+        options, keeps_order = within.options, within.keeps_order
+        self._state: State = {}
+        self._call("open", node, key, options, keeps_order, state)
+
+    def _call(self, command: str, *arguments: Any) -> Chunk:
+        reply = self._workers.call((command, self._position, *arguments), self._position)
+        self._state = reply.state
+        if reply.error is not None:
+            raise reply.error
+        return reply.chunk
+
+    def read(self, max_rows: int) -> Chunk:
+        return self._call("read", max_rows)
+
+    def skip(self, count: int) -> None:
+        self._call("skip", count)
+
+    def state(self) -> State:
+        return self._state
+
+    def close(self) -> None:
+        try:
+            self._call("close")
+        except WorkerDiedError:
+            return  # it took all its data sets with it
