@@ -6,6 +6,8 @@ The promises are those of ``keepset.testing.check_dataset``.
 
 import dataclasses
 import inspect
+import itertools
+import json
 import random
 import time
 from collections.abc import Callable, Iterator
@@ -19,7 +21,8 @@ import pytest
 import keepset as ks
 from keepset import Dataset
 from keepset.core.run import start
-from keepset.testing import check_calls, check_dataset
+from keepset.testing import assert_elements_equal, check_calls, check_dataset
+from keepset.testing.resources import nothing_left_behind
 
 HERE = Path(__file__).parent
 
@@ -124,7 +127,7 @@ def case(name: str, make: Callable[[], Dataset], expected: Any = None, **how: An
 # Orders that differ from pass to pass, and those that parallel workers leave to chance.
 RESHUFFLED: dict[str, Any] = {"repeatable": False}
 UNORDERED: dict[str, Any] = {"ordered": False}
-# Worker processes take a fifth of a second to start.
+# Worker processes take half a second to start: a few checks, and those among the slow tests.
 PROCESSES: dict[str, Any] = {"quick": True}
 
 SOURCES = [
@@ -338,7 +341,7 @@ CASES = [*SOURCES, *ROWWISE, *NESTING, *BATCHES, *ORDER, *RUNNING]
 
 def parameter(case: Case) -> Any:
     name = f"{case.method} {case.variant}".strip().replace(" ", "-")
-    marks = [pytest.mark.slow] if "processes" in case.variant.split()[:-1] else []
+    marks = [pytest.mark.slow] if case.how.get("quick") else []
     return pytest.param(case, id=name, marks=marks)
 
 
@@ -357,6 +360,16 @@ def test_a_cache_file_keeps_its_promises(tmp_path: Path) -> None:
     # A file of its own for each, so that every pipeline starts by writing it.
     names = iter(range(10**6))
     check_dataset(lambda: make(f"file-{next(names)}"), expected=expected)
+
+
+def test_a_map_on_processes_is_ordered_restored_and_closed() -> None:
+    def make() -> Dataset:
+        return Dataset.range(12).map(double, 2, executor="process")
+
+    with nothing_left_behind(), iter(make()) as iterator:
+        head = list(itertools.islice(iterator, 5))
+        state = json.loads(json.dumps(iterator.state()))
+    assert_elements_equal(head + list(make().iterate(state)), list(range(0, 24, 2)))
 
 
 def test_repeating_nothing_ends() -> None:
