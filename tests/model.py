@@ -499,7 +499,7 @@ def rebatch(draw: Draw, rows: Rows) -> Stage | None:
     size = sizes[0] if len(sizes) == 1 else sizes
 
     def model(r: Rows) -> Rows:
-        left, cut = list(singles), []
+        left, cut = list(singles), list[Any]()
         for wanted in itertools.cycle(sizes):
             if not left or (drop and len(left) < wanted):
                 return r.keep(map(stack, cut))

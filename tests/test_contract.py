@@ -429,13 +429,21 @@ def test_a_function_is_called_once_per_element_and_in_order(name: str) -> None:
     make, expected = CALLED_ONCE[name]
 
     def noting(note: Callable[[Any], None]) -> Dataset:
-        return make(lambda x: (note(x), x)[1])
+        def noted(x: Any) -> Any:
+            note(x)
+            return x
+
+        return make(noted)
 
     check_calls(noting, list(expected))
 
 
 def test_parallel_functions_are_called_once_per_element() -> None:
     def make(note: Callable[[Any], None]) -> Dataset:
-        return Dataset.range(50).map(lambda x: (note(x), uneven(x))[1], 3)
+        def noted(x: Any) -> Any:
+            note(x)
+            return uneven(x)
+
+        return Dataset.range(50).map(noted, 3)
 
     check_calls(make, list(range(50)), ordered=False)

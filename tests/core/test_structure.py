@@ -75,12 +75,13 @@ def test_records_of_one_name_and_fields_are_one_structure() -> None:
     other = namedtuple("Pair", ["b", "a"])
     assert structure_of(other(1, 2)) == structure_of(Pair(1, 2))
     assert structure_of(Pair(1, 2)).leaves(other(3, 4)) == [3, 4]
-    assert structure_of(namedtuple("Pair", ["a", "b"])(1, 2)) != structure_of(Pair(1, 2))
+    swapped = namedtuple("Pair", ["a", "b"])
+    assert structure_of(swapped(1, 2)) != structure_of(Pair(1, 2))
 
 
 def test_a_record_without_fields_is_not_lost() -> None:
-    empty = namedtuple("empty", [])()
-    assert structure_of(empty).rows([], 3) == [empty] * 3
+    empty: Any = namedtuple("empty", [])
+    assert structure_of(empty()).rows([], 3) == [empty()] * 3
 
 
 def test_functions_are_mapped_leaf_by_leaf() -> None:

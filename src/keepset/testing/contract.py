@@ -167,11 +167,11 @@ def _check_restore_of_cursors(case: _Case) -> None:
     for before, after, reads in itertools.product((1, 3, 7), (2, 1000), (0, 1, 2, 5)):
         run = start(node, draws)
         cursor = node.cursor(run)
-        head, error = _read_some(cursor, itertools.repeat(before, reads))
+        head, failure = _read_some(cursor, itertools.repeat(before, reads))
         state = _through_json(cursor.state())
         cursor.close()
         run.session.close()
-        if error is not None:
+        if failure is not None:
             continue  # a cursor that has raised stands behind the element that failed
         rest = _read_all(node, draws, itertools.repeat(after), state)
         try:
