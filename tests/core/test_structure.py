@@ -16,6 +16,11 @@ from keepset.core.structure import map_structure, structure_of
 Pair = namedtuple("Pair", ["b", "a"])
 
 
+def _record(name: str, fields: list[str]) -> Any:
+    """A named tuple class as it is made when a file is read."""
+    return namedtuple(name, fields)  # type: ignore[misc]
+
+
 @dataclass
 class Record:
     x: Any
@@ -72,15 +77,15 @@ def test_an_element_of_another_structure_is_an_error(odd: Any) -> None:
 
 
 def test_records_of_one_name_and_fields_are_one_structure() -> None:
-    other = namedtuple("Pair", ["b", "a"])
+    other = _record("Pair", ["b", "a"])
     assert structure_of(other(1, 2)) == structure_of(Pair(1, 2))
     assert structure_of(Pair(1, 2)).leaves(other(3, 4)) == [3, 4]
-    swapped = namedtuple("Pair", ["a", "b"])
+    swapped = _record("Pair", ["a", "b"])
     assert structure_of(swapped(1, 2)) != structure_of(Pair(1, 2))
 
 
 def test_a_record_without_fields_is_not_lost() -> None:
-    empty: Any = namedtuple("empty", [])
+    empty = _record("empty", [])
     assert structure_of(empty()).rows([], 3) == [empty()] * 3
 
 

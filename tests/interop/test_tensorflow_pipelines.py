@@ -115,7 +115,7 @@ def without_sizes(leaf: Any) -> Any:
     return leaf if isinstance(leaf, ks.DatasetSpec) else leaf.with_shape(None)
 
 
-@settings(max_examples=1500)
+@settings(max_examples=60)
 @given(pipelines())
 def test_random_pipelines_are_the_same_in_tensorflow(pipeline: Pipeline) -> None:
     code = repr(pipeline)
@@ -137,7 +137,7 @@ def each(
     name: str,
     options: Iterable[tuple[Any, ...]],
     build: Callable[..., Any],
-    differs: str | None = None,
+    *differs: str,
 ) -> list[Case]:
     """A case for each set of arguments, which ``build`` takes after the backend."""
 

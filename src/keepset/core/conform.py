@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -14,8 +14,10 @@ from keepset.core.spec import LeafSpec, Spec, TensorSpec, spec_of, structure_and
 from keepset.core.structure import Structure, structure_of
 from keepset.errors import ElementError
 
+Conform: TypeAlias = Callable[[Any], Any]
 
-def conformer(spec: Spec) -> Callable[[Any], Any]:
+
+def conformer(spec: Spec) -> Conform:
     """A function that turns values into elements of ``spec``.
 
     Python numbers and lists take the promised dtype; arrays are cast only within their kind
@@ -26,28 +28,69 @@ def conformer(spec: Spec) -> Callable[[Any], Any]:
         array([1., 2.], dtype=float32)
     """
     structure, leaves = structure_and_leaves(spec)
+    return _conformer(structure, iter(leaves))
+
+
+def _conformer(structure: Structure, leaves: Iterator[LeafSpec]) -> Conform:
+    if structure.is_leaf:
+        return _leaf_conformer(next(leaves))
+    parts = [_conformer(child, leaves) for child in structure.children]
+    if structure.kind == "tuple":
+        return _tuple_conformer(structure, parts)
+    if structure.kind == "dict":
+        return _dict_conformer(structure, dict(zip(structure.keys, parts, strict=True)))
 
     def conform(value: Any) -> Any:
-        values = structure.columns([_shape_like(structure, value)])
-        pairs = zip(leaves, values, strict=True)
-        return structure.build([_conform_leaf(leaf, item[0]) for leaf, item in pairs])
+        leaf_lists = structure.columns([value])  # an error if the structure is another one
+        values = [getattr(value, key) for key in structure.keys] if leaf_lists else []
+        made = [part(item) for part, item in zip(parts, values, strict=True)]
+        if structure.record is None:
+            return None
+        return structure.record(**dict(zip(structure.keys, made, strict=True)))
 
     return conform
 
 
-def _shape_like(structure: Structure, value: Any) -> Any:
-    """Let lists stand for tuples, and mappings for dicts, where the spec says so."""
-    if structure.kind == "tuple" and isinstance(value, list | tuple):
-        if len(value) == len(structure.children):
-            pairs = zip(structure.children, value, strict=True)
-            return tuple(_shape_like(child, item) for child, item in pairs)
-    elif structure.kind == "dict" and isinstance(value, dict):
-        known = dict(zip(structure.keys, structure.children, strict=True))
-        if value.keys() == known.keys():
-            return {key: _shape_like(known[key], item) for key, item in value.items()}
-    elif structure.is_leaf and isinstance(value, tuple) and structure_of(value).kind == "tuple":
-        return list(value)
-    return value
+def _tuple_conformer(structure: Structure, parts: list[Conform]) -> Conform:
+    def conform(value: Any) -> Any:
+        if not isinstance(value, list | tuple) or len(value) != len(parts):
+            raise _misfit(structure, value)
+        return tuple([part(item) for part, item in zip(parts, value, strict=True)])
+
+    return conform
+
+
+def _dict_conformer(structure: Structure, parts: dict[Any, Conform]) -> Conform:
+    def conform(value: Any) -> Any:
+        if not isinstance(value, Mapping) or value.keys() != parts.keys():
+            raise _misfit(structure, value)
+        return {key: parts[key](item) for key, item in value.items()}
+
+    return conform
+
+
+def _misfit(structure: Structure, value: Any) -> ElementError:
+    return ElementError(f"{structure} was promised, but the element is {structure_of(value)}")
+
+
+def _leaf_conformer(spec: LeafSpec) -> Conform:
+    if not isinstance(spec, TensorSpec) or spec.shape != () or isinstance(spec.dtype, StringType):
+        return lambda value: _conform_leaf(spec, value)
+    exact = spec.dtype.type
+    low, high = (0, -1)
+    if spec.dtype.kind in "iu":
+        limits = np.iinfo(spec.dtype)
+        low, high = int(limits.min), int(limits.max)
+
+    def conform(value: Any) -> Any:
+        kind = type(value)
+        if kind is exact:
+            return value
+        if kind is int and low <= value <= high:
+            return exact(value)
+        return _conform_leaf(spec, value)
+
+    return conform
 
 
 def _conform_leaf(spec: LeafSpec, value: Any) -> Any:

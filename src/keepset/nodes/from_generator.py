@@ -15,7 +15,7 @@ from keepset.core.cursor import Cursor, State
 from keepset.core.element import to_element
 from keepset.core.node import UNKNOWN, Node, must_run, stage
 from keepset.core.run import Run
-from keepset.core.spec import Spec
+from keepset.core.spec import Spec, TensorSpec
 from keepset.core.structure import LEAF
 from keepset.errors import InvalidArgumentError
 from keepset.nodes.rowwise import explain
@@ -58,7 +58,7 @@ class _GeneratorCursor(Cursor):
         self._node = node
         signature = node.output_signature
         self._convert = to_element if signature is None else conformer(signature)
-        self._literals = _LITERALS if signature is None else frozenset[type]()
+        self._literals = _literals_of(signature)
         self._values: Iterator[Any] | None = None
         self._read = 0
         self._error: Exception | None = None
@@ -87,7 +87,17 @@ class _GeneratorCursor(Cursor):
         self._read += len(out)
         if self._error is not None and not out:
             self._raise(self._error)
-        return _chunk_of(out) if out else EMPTY
+        return self._chunk_of(out) if out else EMPTY
+
+    def _chunk_of(self, values: list[Any]) -> Chunk:
+        """Elements, and Python numbers that are still to become some: all at once if alike."""
+        kinds = set(map(type, values))
+        if len(values) > 1 and len(kinds) == 1 and kinds <= self._literals:
+            with suppress(OverflowError):  # too large for int64; one by one, it is seen to
+                array = np.array(values, _LITERALS_DTYPE[kinds.pop()])
+                return Chunk.from_columns(LEAF, [array], len(values))
+        convert = self._convert
+        return Chunk.from_rows([convert(v) if type(v) in _LITERALS else v for v in values])
 
     def _raise(self, error: Exception) -> None:
         self._error = None
@@ -119,12 +129,10 @@ class _GeneratorCursor(Cursor):
                 close()
 
 
-def _chunk_of(values: list[Any]) -> Chunk:
-    """Elements, and Python numbers that are still to become some: all at once if they are alike."""
-    if len(values) == 1:
-        return Chunk.from_rows([to_element(values[0])])
-    kinds = set(map(type, values))
-    if len(kinds) == 1 and (dtype := _LITERALS_DTYPE.get(kinds.pop())) is not None:
-        with suppress(OverflowError):  # too large for int64; one by one, it may be a uint64
-            return Chunk.from_columns(LEAF, [np.array(values, dtype)], len(values))
-    return Chunk.from_rows([v if type(v) not in _LITERALS else to_element(v) for v in values])
+def _literals_of(signature: Any) -> frozenset[type]:
+    """The Python numbers that need no conversion of their own: they have the promised dtype."""
+    if signature is None:
+        return _LITERALS
+    if not isinstance(signature, TensorSpec) or signature.shape != ():
+        return frozenset()
+    return frozenset(kind for kind, dtype in _LITERALS_DTYPE.items() if dtype == signature.dtype)
