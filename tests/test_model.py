@@ -3,13 +3,13 @@
 import itertools
 import json
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.model import MANY, PLAIN, Pipeline, Rows, pipelines
 
 import keepset as ks
 from keepset.core.spec import is_compatible, map_spec
-from keepset.testing import assert_elements_equal, assert_same_elements
+from keepset.testing import assert_elements_equal, assert_same_elements, check_dataset
 
 
 @given(pipelines())
@@ -29,6 +29,27 @@ def check_spec(dataset: ks.Dataset, rows: Rows) -> None:
         # What was found by running a first element says nothing about the sizes of others.
         found = map_spec(lambda leaf: leaf.with_shape(None), dataset.element_spec)
         assert is_compatible(rows.spec, found)
+
+
+@settings(max_examples=settings().max_examples // 4)
+@given(pipelines(max_stages=4), st.sampled_from([None, "shuffle", "repeat", "unordered"]))
+def test_a_pipeline_keeps_every_promise(pipeline: Pipeline, ending: str | None) -> None:
+    def make() -> ks.Dataset:
+        dataset: ks.Dataset = pipeline.build(PLAIN)
+        if ending == "shuffle":
+            return dataset.shuffle(5)
+        if ending == "repeat":
+            return dataset.shuffle(3, seed=1).repeat(2)
+        if ending == "unordered":
+            return dataset.map(lambda *x: x, num_parallel_calls=2, deterministic=False)
+        return dataset
+
+    elements = pipeline.rows().elements
+    if ending == "repeat":
+        elements = elements * 2
+    if ending == "unordered":
+        elements = [e if type(e) is tuple else (e,) for e in elements]
+    check_dataset(make, expected=elements, repeatable=ending is None, ordered=ending != "unordered")
 
 
 @given(pipelines(), st.integers(0, 2 * MANY), st.integers(0, 5))

@@ -18,7 +18,7 @@ Pair = namedtuple("Pair", ["b", "a"])
 
 def _record(name: str, fields: list[str]) -> Any:
     """A named tuple class as it is made when a file is read."""
-    return namedtuple(name, fields)  # type: ignore[misc]
+    return namedtuple(name, fields)
 
 
 @dataclass
