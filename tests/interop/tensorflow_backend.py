@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,14 @@ class TensorFlow:
 
         self.tf: Any = tensorflow
         self.Dataset = tensorflow.data.Dataset
+
+    def run(self, build: Callable[[TensorFlow], Any]) -> Any:
+        """Call ``build(self)`` with functions traced as they are.
+
+        Left to itself TensorFlow rewrites their source, and where several lambdas stand in one
+        statement it may take one for another.
+        """
+        return self.tf.autograph.experimental.do_not_convert(build)(self)
 
     def key(self, element: Any) -> Any:
         leaf = self.tf.nest.flatten(element)[0]
