@@ -82,7 +82,7 @@ class GroupCall:
         began = time.perf_counter()
         loop = RowLoop(self._steps)
         loop.progress[1] = position - 1
-        out, used, error = loop.run(chunk.rows, on_row)
+        out, used, error = loop.run(chunk, on_row)
         seconds = time.perf_counter() - began
         return Outcome(Chunk.from_rows(out), used, error and loop.explain(error), seconds)
 

@@ -40,25 +40,22 @@ class Step(NamedTuple):
     memory: Memory | None = None
 
 
-# What each kind of step does to the element ``x``. ``f`` is its function, ``at`` the element's
-# position in the stage's input, ``t`` the type that its last plain result had: a result of that
-# type is an element already. The text is ours alone: nothing a user writes gets into it.
-_CALL = "x = {f}(*x) if type(x) is tuple else {f}(x)"
+# What each kind of step does to the element ``x``. ``f`` is its function, ``call`` calls it with a
+# tuple unpacked, ``at`` is the element's position in the stage's input. ``t`` is the type of the
+# last result if that was plain: a result of that type is an element already. ``s`` says whether the
+# last result was a tuple. The text is ours alone: nothing a user writes gets into it.
 _TO_ELEMENT = (
     "if type(x) is not {t}:",
     "    x = to_element(x)",
-    "    if type(x) in plain: {t} = type(x)",
+    "    {s} = type(x) is tuple",
+    "    {t} = type(x) if type(x) in plain else None",
 )
 _TEMPLATES: dict[str, tuple[str, ...]] = {
-    "map": (_CALL, *_TO_ELEMENT),
-    "map_checked": (_CALL,),
+    "map": ("x = {call}", *_TO_ELEMENT),
+    "map_checked": ("x = {call}",),
     "convert": ("x = {f}(x)",),
-    "filter": ("if not ({f}(*x) if type(x) is tuple else {f}(x)): continue", "{at} += 1"),
-    "take_while": (
-        "if not ({f}(*x) if type(x) is tuple else {f}(x)):",
-        "    step = ENDED",
-        "    break",
-    ),
+    "filter": ("if not {call}: continue", "{at} += 1"),
+    "take_while": ("if not {call}:", "    step = ENDED", "    break"),
     "positional": ("x = {f}(x, {at})", *_TO_ELEMENT),
     "carried": ("x = {f}(x)",),
 }
@@ -68,8 +65,8 @@ _ONE_TO_ONE = {"map", "map_checked", "convert", "positional"}
 
 
 @lru_cache(maxsize=256)
-def _compile(kinds: tuple[str, ...]) -> Callable[..., Callable[..., None]]:
-    """Generate the loop over rows for a chain of steps.
+def _compile(kinds: tuple[str, ...], scalars: bool) -> Callable[..., Callable[..., None]]:
+    """Generate the loop over rows for a chain of steps; ``scalars`` if no row is a tuple.
 
     ``progress`` holds the number of the step at work and, for each stretch between two filters,
     the position of the element in it, so that an error can say where it happened. The position in
@@ -77,20 +74,29 @@ def _compile(kinds: tuple[str, ...]) -> Callable[..., Callable[..., None]]:
     """
     body = ["at0 += 1"] if "positional" in kinds else []
     stretch = 0
+    unpacks = None if scalars else "type(x) is tuple"
     for number, kind in enumerate(kinds):
         if len(kinds) > 1:
             body.append(f"step = {number}")
-        names = {"f": f"f{number}", "t": f"t{number}", "at": f"at{stretch + (kind == 'filter')}"}
-        body.extend(line.format(**names) for line in _TEMPLATES[kind])
+        f, t, s = (f"{name}{number}" for name in "fts")
+        at = f"at{stretch + (kind == 'filter')}"
+        call = f"{f}(x)" if unpacks is None else f"({f}(*x) if {unpacks} else {f}(x))"
+        body.extend(line.format(f=f, t=t, s=s, at=at, call=call) for line in _TEMPLATES[kind])
         stretch += kind == "filter"
+        if kind in ("map", "positional"):
+            unpacks = s
+        elif kind not in ("filter", "take_while"):
+            unpacks = "type(x) is tuple"
     functions = ", ".join(f"f{i}" for i in range(len(kinds)))
     hints = " = ".join(f"t{i}" for i in range(len(kinds)))
+    tuples = " = ".join(f"s{i}" for i in range(len(kinds)))
     counters = ", ".join(f"at{i}" for i in range(stretch + 1))
     lines = [
         f"def make({functions}, plain, to_element):",
         "    def loop(rows, append, progress):",
         f"        step, {counters} = progress",
         f"        {hints} = None",
+        f"        {tuples} = False",
         "        try:",
         "            for x in rows:",
         *(f"                {line}" for line in body),
@@ -109,28 +115,34 @@ class RowLoop:
 
     def __init__(self, steps: list[Step]) -> None:
         self._steps = steps
-        make = _compile(tuple(step.kind for step in steps))
-        functions = [step.function for step in steps]
-        self._loop = make(*functions, PLAIN_SCALARS, to_returned_element)
+        self._loops: dict[bool, Callable[..., None]] = {}
         filters = sum(step.kind == "filter" for step in steps)
         self.progress = [0] + [-1] * (filters + 1)
         self._memories = [(i, s.memory) for i, s in enumerate(steps) if s.memory is not None]
         self.is_one_to_one = all(step.kind in _ONE_TO_ONE for step in steps)
         self.has_positional_steps = any(step.kind == "positional" for step in steps)
 
+    def _loop(self, scalars: bool) -> Callable[..., None]:
+        if scalars not in self._loops:
+            make = _compile(tuple(step.kind for step in self._steps), scalars)
+            functions = [step.function for step in self._steps]
+            self._loops[scalars] = make(*functions, PLAIN_SCALARS, to_returned_element)
+        return self._loops[scalars]
+
     def run(
-        self, rows: list[Any], on_row: Callable[[int], None] | None = None
+        self, chunk: Chunk, on_row: Callable[[int], None] | None = None
     ) -> tuple[list[Any], int, Exception | None]:
         """Give the results, how many rows were used, and the error that stopped the loop.
 
         ``on_row`` is told the number of each row before it is worked on.
         """
+        rows, scalars = chunk.rows, chunk.has_columns and chunk.structure.is_leaf
         out: list[Any] = []
         remaining: Any = iter(rows)  # knows how many rows are left
         source = remaining if on_row is None else _announced(remaining, on_row)
         used, failure = len(rows), None
         try:
-            self._loop(source, out.append, self.progress)
+            self._loop(scalars)(source, out.append, self.progress)
         except Exception as error:
             used, failure = used - remaining.__length_hint__(), error
         if not self.has_positional_steps:
@@ -221,13 +233,12 @@ class RowStage(Node):
         return self.parent.obstacle()
 
     def gather(self, indices: Array, run: Run) -> Chunk:
-        rows = self.parent.gather(indices, run.input(0)).rows
+        chunk = self.parent.gather(indices, run.input(0))
         loop = RowLoop(self.steps(run))
         if loop.has_positional_steps:
-            return Chunk.from_rows(
-                [_one(loop, row, i) for row, i in zip(rows, indices, strict=True)]
-            )
-        out, used, error = loop.run(rows)
+            pairs = zip(chunk.rows, indices, strict=True)
+            return Chunk.from_rows([_one(loop, row, position) for row, position in pairs])
+        out, used, error = loop.run(chunk)
         if error is not None:
             raise loop.explain(error, int(indices[used - 1]))
         return Chunk.from_rows(out)
@@ -235,7 +246,7 @@ class RowStage(Node):
 
 def _one(loop: RowLoop, row: Any, position: int) -> Any:
     loop.progress[1] = int(position) - 1
-    out, _, error = loop.run([row])
+    out, _, error = loop.run(Chunk.from_rows([row]))
     if error is not None:
         raise loop.explain(error)
     return out[0]
@@ -250,7 +261,7 @@ class _RowCursor(Cursor):
         if self._error is not None:
             self._raise(self._error)
         while not self._loop.has_ended and (chunk := self._parent.read(max_rows)):
-            out, used, error = self._loop.run(chunk.rows)
+            out, used, error = self._loop.run(chunk)
             if error is not None:
                 # The failed row is taken back as well until its error has been raised, so that a
                 # state taken before that still points to it.
