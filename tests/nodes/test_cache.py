@@ -31,12 +31,12 @@ from keepset.nodes.batch import Batch
 from keepset.nodes.cache import Cache
 from keepset.nodes.filter import Filter
 from keepset.nodes.from_generator import FromGenerator
+from keepset.nodes.from_tensor_slices import FromTensorSlices
 from keepset.nodes.map import Map
 from keepset.nodes.range import Range
 from keepset.nodes.repeat import Repeat
 from keepset.nodes.shard import Shard
 from keepset.nodes.shuffle import Shuffle
-from keepset.nodes.slices import FromTensorSlices
 from keepset.nodes.take import Skip, Take
 from keepset.nodes.zip import Zip
 

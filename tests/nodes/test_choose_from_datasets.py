@@ -14,10 +14,10 @@ from keepset.errors import ElementError, InvalidArgumentError
 from keepset.nodes.choose_from_datasets import ChooseFromDatasets
 from keepset.nodes.counter import Counter
 from keepset.nodes.filter import Filter
+from keepset.nodes.from_tensor_slices import FromTensorSlices
 from keepset.nodes.map import Map
 from keepset.nodes.range import Range
 from keepset.nodes.repeat import Repeat
-from keepset.nodes.slices import FromTensorSlices
 from keepset.testing import check_dataset
 
 

@@ -111,3 +111,22 @@ def test_dropping_the_iterator_closes_the_generator() -> None:
     next(it)
     del it
     assert closed == [True]
+
+
+def test_numbers_of_all_kinds_may_be_mixed() -> None:
+    mixed = [1, 2, 3, np.int64(4), 5, 2**63, 6.5, True, "text"]
+    got = list(ks.Dataset.from_generator(lambda: iter(mixed * 3)))
+    assert got == [1, 2, 3, 4, 5, 2**63, 6.5, True, b"text"] * 3
+    assert {type(x) for x in got} == {np.int64, np.uint64, np.float64, np.bool_, bytes}
+
+
+def test_a_number_beyond_the_signature_is_refused() -> None:
+    spec = ks.TensorSpec([], "int64")
+    ds = ks.Dataset.from_generator(lambda: iter([1, 2, 2**63, 4, 5]), output_signature=spec)
+    seen: list[int] = []
+    with pytest.raises(ks.ElementError, match="promised") as caught:
+        seen.extend(int(x) for batch in ds.batch(2) for x in batch)
+    assert seen == [1, 2]
+    assert "at element 2" in caught.value.__notes__[0]
+    assert [int(x) for x in ds.prefetch(9).ignore_errors()] == [1, 2, 4, 5]
+    assert [x.tolist() for x in ds.batch(5).ignore_errors()] == [[4, 5]]

@@ -12,11 +12,11 @@ from keepset.core.iterate import iterate
 from keepset.core.node import UNKNOWN, Node
 from keepset.errors import ElementError, InvalidArgumentError
 from keepset.nodes.batch import Batch
+from keepset.nodes.from_tensor_slices import FromTensorSlices
 from keepset.nodes.map import Map
 from keepset.nodes.ragged_batch import RaggedBatch
 from keepset.nodes.range import Range
 from keepset.nodes.rebatch import Rebatch
-from keepset.nodes.slices import FromTensorSlices
 from keepset.testing import check_dataset
 
 

@@ -14,11 +14,11 @@ from keepset.core.random import Randomness
 from keepset.errors import ElementError, InvalidArgumentError
 from keepset.nodes.counter import Counter
 from keepset.nodes.filter import Filter
+from keepset.nodes.from_tensor_slices import FromTensorSlices
 from keepset.nodes.map import Map
 from keepset.nodes.range import Range
 from keepset.nodes.repeat import Repeat
 from keepset.nodes.sample_from_datasets import SampleFromDatasets
-from keepset.nodes.slices import FromTensorSlices
 from keepset.testing import check_dataset
 
 # Never change this: people's runs depend on it.

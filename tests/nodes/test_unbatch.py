@@ -13,10 +13,10 @@ from keepset.core.node import INFINITE, UNKNOWN, Node
 from keepset.core.run import look
 from keepset.errors import ElementError
 from keepset.nodes.batch import Batch
+from keepset.nodes.from_tensor_slices import FromTensorSlices
 from keepset.nodes.map import Map
 from keepset.nodes.range import Range
 from keepset.nodes.repeat import Repeat
-from keepset.nodes.slices import FromTensorSlices
 from keepset.nodes.unbatch import Unbatch
 from keepset.testing import check_dataset
 

@@ -11,9 +11,9 @@ from keepset import Dataset
 from keepset.core.iterate import iterate
 from keepset.core.node import UNKNOWN, Node
 from keepset.errors import ElementError
+from keepset.nodes.from_tensor_slices import FromTensorSlices
 from keepset.nodes.map import Map
 from keepset.nodes.range import Range
-from keepset.nodes.slices import FromTensorSlices
 from keepset.nodes.unique import Unique
 from keepset.testing import check_dataset
 

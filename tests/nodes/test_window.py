@@ -13,11 +13,11 @@ from keepset.core.node import INFINITE, UNKNOWN, Node
 from keepset.core.spec import DatasetSpec
 from keepset.errors import InvalidArgumentError
 from keepset.nodes.filter import Filter
+from keepset.nodes.from_tensor_slices import FromTensorSlices
 from keepset.nodes.map import Map
 from keepset.nodes.range import Range
 from keepset.nodes.repeat import Repeat
 from keepset.nodes.rows import Rows
-from keepset.nodes.slices import FromTensorSlices
 from keepset.nodes.window import Window
 from keepset.testing import check_dataset
 

@@ -16,12 +16,12 @@ from keepset.errors import InvalidArgumentError
 from keepset.nodes.choose_from_datasets import ChooseFromDatasets
 from keepset.nodes.counter import Counter
 from keepset.nodes.from_generator import FromGenerator
+from keepset.nodes.from_tensor_slices import FromTensorSlices
 from keepset.nodes.from_tensors import FromTensors
 from keepset.nodes.list_files import list_files
 from keepset.nodes.random_source import RandomSource
 from keepset.nodes.range import Range
 from keepset.nodes.sample_from_datasets import SampleFromDatasets
-from keepset.nodes.slices import FromTensorSlices
 
 
 class Sources(BaseDataset):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, ClassVar
 
 import numpy as np
@@ -59,14 +59,15 @@ class _GeneratorCursor(Cursor):
         signature = node.output_signature
         self._convert = to_element if signature is None else conformer(signature)
         self._literals = _literals_of(signature)
-        self._values: Iterator[Any] | None = None
+        self._generator: Iterator[Any] | None = None
+        self._values: Iterator[Any] | None = None  # what it yields, and what was taken back
         self._read = 0
         self._error: Exception | None = None
         self._has_failed = False
 
     def _open(self) -> Iterator[Any]:
         if self._values is None:
-            self._values = iter(self._node.generator(*self._node.args))
+            self._generator = self._values = iter(self._node.generator(*self._node.args))
         return self._values
 
     def read(self, max_rows: int) -> Chunk:
@@ -84,10 +85,11 @@ class _GeneratorCursor(Cursor):
             # Either a value was not what was promised, or the generator itself failed, and with
             # that has ended.
             self._has_failed = yielded == len(out)
-        self._read += len(out)
-        if self._error is not None and not out:
+        chunk = self._chunk_of(out) if out else EMPTY
+        self._read += len(chunk)
+        if self._error is not None and not len(chunk):
             self._raise(self._error)
-        return self._chunk_of(out) if out else EMPTY
+        return chunk
 
     def _chunk_of(self, values: list[Any]) -> Chunk:
         """Elements, and Python numbers that are still to become some: all at once if alike."""
@@ -96,8 +98,21 @@ class _GeneratorCursor(Cursor):
             with suppress(OverflowError):  # too large for int64; one by one, it is seen to
                 array = np.array(values, _LITERALS_DTYPE[kinds.pop()])
                 return Chunk.from_columns(LEAF, [array], len(values))
-        convert = self._convert
-        return Chunk.from_rows([convert(v) if type(v) in _LITERALS else v for v in values])
+        return Chunk.from_rows(self._one_by_one(values))
+
+    def _one_by_one(self, values: list[Any]) -> list[Any]:
+        """Convert what is still a Python number; those behind one that fails are taken back."""
+        out: list[Any] = []
+        for value in values:
+            try:
+                out.append(self._convert(value) if type(value) in self._literals else value)
+            except Exception as error:
+                later = [] if self._error is None else [self._error]
+                self._values = chain(values[len(out) + 1 :], map(_fail, later), self._open())
+                self._error = explain(error, self._node.title, self._read + len(out))
+                self._has_failed = False
+                break
+        return out
 
     def _raise(self, error: Exception) -> None:
         self._error = None
@@ -121,12 +136,16 @@ class _GeneratorCursor(Cursor):
             self.skip(state["read"])
 
     def close(self) -> None:
-        close = getattr(self._values, "close", None)
+        close = getattr(self._generator, "close", None)
         if close is not None:
             # A generator that a thread is still waiting in cannot be closed from here; it ends
             # with that thread.
             with suppress(ValueError):
                 close()
+
+
+def _fail(error: Exception) -> None:
+    raise error
 
 
 def _literals_of(signature: Any) -> frozenset[type]:

@@ -11,8 +11,8 @@ import numpy as np
 from keepset.core.node import Node
 from keepset.core.random import Randomness
 from keepset.errors import InvalidArgumentError, NoFilesError
+from keepset.nodes.from_tensor_slices import FromTensorSlices
 from keepset.nodes.global_shuffle import GlobalShuffle
-from keepset.nodes.slices import FromTensorSlices
 
 
 def list_files(
