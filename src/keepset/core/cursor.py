@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from keepset.core.chunk import EMPTY, Chunk, concat
@@ -44,6 +46,37 @@ class Cursor(ABC):
 
     def close(self) -> None:
         """Let go of files and threads of this cursor alone; the run closes what is shared."""
+
+
+class PositionCursor(Cursor):
+    """Reads one stretch after another of elements that can be had by position.
+
+    ``stretch(start, stop)`` gives the elements in between; a negative ``length`` means no end.
+    """
+
+    def __init__(self, stretch: Callable[[int, int], Chunk], length: int) -> None:
+        self._stretch = stretch
+        self._length = length if length >= 0 else sys.maxsize
+        self._next = 0
+
+    def read(self, max_rows: int) -> Chunk:
+        start, stop = self._next, min(self._next + max_rows, self._length)
+        if stop <= start:
+            return EMPTY
+        chunk = self._stretch(start, stop)
+        self._next = stop
+        return chunk
+
+    def skip(self, count: int) -> int:
+        skipped = min(count, self._length - self._next)
+        self._next += skipped
+        return skipped
+
+    def state(self) -> State:
+        return {"next": self._next}
+
+    def restore(self, state: State) -> None:
+        self._next = state["next"]
 
 
 class Marked:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from keepset.core.chunk import Chunk
-from keepset.core.cursor import Cursor, State
+from keepset.core.cursor import Cursor, PositionCursor
 from keepset.core.dtypes import Array
 from keepset.core.node import INFINITE, Node, stage
 from keepset.core.run import Run
@@ -36,7 +36,7 @@ class Counter(Node):
             )
 
     def cursor(self, run: Run) -> Cursor:
-        return _CounterCursor(self)
+        return PositionCursor(lambda start, stop: self.at(np.arange(start, stop)), INFINITE)
 
     def cardinality(self) -> int:
         return INFINITE
@@ -55,22 +55,3 @@ class Counter(Node):
         kind = np.int64 if self.dtype.kind in "iu" else np.float64
         values = positions.astype(kind) * kind(self.step) + kind(self.start)
         return Chunk.from_columns(LEAF, [values.astype(self.dtype, copy=False)], len(positions))
-
-
-class _CounterCursor(Cursor):
-    def __init__(self, node: Counter) -> None:
-        self._node, self._next = node, 0
-
-    def read(self, max_rows: int) -> Chunk:
-        first, self._next = self._next, self._next + max_rows
-        return self._node.at(np.arange(first, self._next))
-
-    def skip(self, count: int) -> int:
-        self._next += count
-        return count
-
-    def state(self) -> State:
-        return {"next": self._next}
-
-    def restore(self, state: State) -> None:
-        self._next = state["next"]

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from keepset.core.chunk import EMPTY, Chunk
+from keepset.core.chunk import Chunk
 from keepset.core.column import Column, column_take, unstack_leaf
-from keepset.core.cursor import Cursor, State
+from keepset.core.cursor import Cursor, PositionCursor
 from keepset.core.dtypes import Array
 from keepset.core.element import to_element
 from keepset.core.node import Node, stage
@@ -51,7 +51,7 @@ class FromTensorSlices(Node):
             ) from error
 
     def cursor(self, run: Run) -> Cursor:
-        return _SlicesCursor(self)
+        return PositionCursor(self.rows_between, self.cardinality())
 
     def cardinality(self) -> int:
         return len(self._columns[0])
@@ -70,29 +70,6 @@ class FromTensorSlices(Node):
         """Elements ``start`` to ``stop`` as views."""
         columns = [column[start:stop] for column in self._columns]
         return Chunk.from_columns(self._structure, columns, stop - start)
-
-
-class _SlicesCursor(Cursor):
-    def __init__(self, node: FromTensorSlices) -> None:
-        self._node, self._next, self._length = node, 0, node.cardinality()
-
-    def read(self, max_rows: int) -> Chunk:
-        start, stop = self._next, min(self._next + max_rows, self._length)
-        if stop <= start:
-            return EMPTY
-        self._next = stop
-        return self._node.rows_between(start, stop)
-
-    def skip(self, count: int) -> int:
-        skipped = min(count, self._length - self._next)
-        self._next += skipped
-        return skipped
-
-    def state(self) -> State:
-        return {"next": self._next}
-
-    def restore(self, state: State) -> None:
-        self._next = state["next"]
 
 
 def _read_only(column: Column) -> Column:

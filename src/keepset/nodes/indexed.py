@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from keepset.core.chunk import EMPTY, Chunk
-from keepset.core.cursor import Cursor, State
+from keepset.core.chunk import Chunk
+from keepset.core.cursor import Cursor, PositionCursor
 from keepset.core.dtypes import Array
-from keepset.core.node import INFINITE, Node, stage
+from keepset.core.node import Node, stage
 from keepset.core.run import Run
 from keepset.core.spec import Spec
 
@@ -29,7 +29,12 @@ class Indexed(Node):
         """The function from own positions to the parent's positions."""
 
     def cursor(self, run: Run) -> Cursor:
-        return IndexedCursor(self, run)
+        translate, parent, upstream = self.translator(run), self.parent, run.input(0)
+
+        def stretch(start: int, stop: int) -> Chunk:
+            return parent.gather(translate(np.arange(start, stop)), upstream)
+
+        return PositionCursor(stretch, self.cardinality())
 
     def infer_spec(self, spec: Callable[[Node], Spec]) -> Spec:
         return spec(self.parent)
@@ -39,34 +44,3 @@ class Indexed(Node):
 
     def gather(self, indices: Array, run: Run) -> Chunk:
         return self.parent.gather(self.translator(run)(indices), run.input(0))
-
-
-class IndexedCursor(Cursor):
-    """Gathers position after position."""
-
-    def __init__(self, node: Indexed, run: Run) -> None:
-        self._parent, self._run = node.parent, run.input(0)
-        self._translate = node.translator(run)
-        length = node.cardinality()
-        self._length = np.iinfo(np.int64).max if length == INFINITE else length
-        self._next = 0
-
-    def read(self, max_rows: int) -> Chunk:
-        stop = min(self._next + max_rows, self._length)
-        if stop <= self._next:
-            return EMPTY
-        indices = self._translate(np.arange(self._next, stop))
-        chunk = self._parent.gather(indices, self._run)
-        self._next = stop
-        return chunk
-
-    def skip(self, count: int) -> int:
-        skipped = int(min(count, self._length - self._next))
-        self._next += skipped
-        return skipped
-
-    def state(self) -> State:
-        return {"next": self._next}
-
-    def restore(self, state: State) -> None:
-        self._next = state["next"]

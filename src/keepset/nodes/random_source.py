@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from keepset.core.chunk import Chunk
-from keepset.core.cursor import Cursor, State
+from keepset.core.cursor import Cursor, PositionCursor
 from keepset.core.dtypes import Array
 from keepset.core.node import INFINITE, Node, stage
 from keepset.core.random import Randomness, philox
@@ -34,7 +34,8 @@ class RandomSource(Node):
         return "random"
 
     def cursor(self, run: Run) -> Cursor:
-        return _RandomCursor(random_words(run.key(self)))
+        words = random_words(run.key(self))
+        return PositionCursor(lambda a, b: _integers(words, np.arange(a, b)), INFINITE)
 
     def cardinality(self) -> int:
         return INFINITE
@@ -75,23 +76,3 @@ def unit_doubles(words: Array) -> Array:
 def _integers(words: Callable[[Array], Array], positions: Array) -> Chunk:
     values = (words(positions) >> np.uint64(32)).astype(np.int64)
     return Chunk.from_columns(LEAF, [values], len(positions))
-
-
-class _RandomCursor(Cursor):
-    def __init__(self, words: Callable[[Array], Array]) -> None:
-        self._words, self._next = words, 0
-
-    def read(self, max_rows: int) -> Chunk:
-        chunk = _integers(self._words, np.arange(self._next, self._next + max_rows))
-        self._next += max_rows
-        return chunk
-
-    def skip(self, count: int) -> int:
-        self._next += count
-        return count
-
-    def state(self) -> State:
-        return {"next": self._next}
-
-    def restore(self, state: State) -> None:
-        self._next = state["next"]

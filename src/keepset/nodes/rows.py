@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from keepset.core.chunk import EMPTY, Chunk
-from keepset.core.cursor import Cursor, State
+from keepset.core.chunk import Chunk
+from keepset.core.cursor import Cursor, PositionCursor
 from keepset.core.dtypes import Array
 from keepset.core.node import Node, must_run, stage
 from keepset.core.run import Run
@@ -24,7 +24,7 @@ class Rows(Node):
     promised: tuple[Spec] | None = None
 
     def cursor(self, run: Run) -> Cursor:
-        return _RowsCursor(self.chunk)
+        return PositionCursor(lambda start, stop: self.chunk[start:stop], len(self.chunk))
 
     def cardinality(self) -> int:
         return len(self.chunk)
@@ -37,24 +37,3 @@ class Rows(Node):
 
     def gather(self, indices: Array, run: Run) -> Chunk:
         return self.chunk.take(indices)
-
-
-class _RowsCursor(Cursor):
-    def __init__(self, chunk: Chunk) -> None:
-        self._chunk, self._next = chunk, 0
-
-    def read(self, max_rows: int) -> Chunk:
-        chunk = self._chunk[self._next : self._next + max_rows]
-        self._next += len(chunk)
-        return chunk if len(chunk) else EMPTY
-
-    def skip(self, count: int) -> int:
-        skipped = min(count, len(self._chunk) - self._next)
-        self._next += skipped
-        return skipped
-
-    def state(self) -> State:
-        return {"next": self._next}
-
-    def restore(self, state: State) -> None:
-        self._next = state["next"]
