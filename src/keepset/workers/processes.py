@@ -51,6 +51,9 @@ class Worker:
             os.close(ending)
         self._channel = Channel(ours, to_worker, from_worker)
         self._in_use = threading.Lock()
+        # The thread whose call failed and the one that closes the pool may both end a worker.
+        self._ending = threading.RLock()
+        self._is_closed = False
         self._owner = os.getpid()
         try:
             self._channel.send(compute)
@@ -80,36 +83,44 @@ class Worker:
         return f"ended with exit code {code}"
 
     def _row(self) -> int:
-        if self._progress is None:
-            return 0
-        with self._progress.view(8) as shared:
-            return int(struct.unpack_from("<q", shared)[0])
+        with self._ending:
+            if self._progress is None:
+                return 0
+            with self._progress.view(8) as shared:
+                return int(struct.unpack_from("<q", shared)[0])
 
     def hang_up(self) -> None:
         """Tell the process to end, without waiting for it."""
         if os.getpid() != self._owner:
             return  # a fork of the owner must not end the owner's workers
-        self._channel.hang_up()
-        if self._lifeline >= 0:
-            os.close(self._lifeline)
-            self._lifeline = -1
+        with self._ending:
+            if not self._is_closed:
+                self._channel.hang_up()
+            if self._lifeline >= 0:
+                os.close(self._lifeline)
+                self._lifeline = -1
 
     def close(self) -> None:
+        """End the process and let go of everything. Safe from several threads at once."""
         self.hang_up()
         if os.getpid() != self._owner:
             return
-        try:
-            self._process.wait(_PATIENCE_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        # A call in another thread ends with the connection; its descriptors must not be closed,
-        # and perhaps given to somebody else, before that.
-        with self._in_use:
-            self._channel.close()
-        if self._progress is not None:
-            self._progress.close()
-            self._progress = None
+        with self._ending:
+            if self._is_closed:
+                return
+            try:
+                self._process.wait(_PATIENCE_S)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+            # A call in another thread ends with the connection; its descriptors must not be
+            # closed, and perhaps given to somebody else, before that.
+            with self._in_use:
+                self._channel.close()
+            self._is_closed = True
+            if self._progress is not None:
+                self._progress.close()
+                self._progress = None
 
 
 class ProcessPool:
