@@ -131,13 +131,14 @@ def test_an_error_of_the_input_comes_after_the_elements_before_it() -> None:
 
 
 def test_waiting_functions_overlap_on_threads() -> None:
+    together = threading.Barrier(8)
+
     def wait(x: np.int64) -> np.int64:
-        time.sleep(0.02)
+        if x < 8:
+            together.wait(timeout=30)  # passes only if eight calls are under way at once
         return x
 
-    began = time.perf_counter()
-    list(ks.Dataset.range(40).map(wait, num_parallel_calls=8))
-    assert time.perf_counter() - began < 40 * 0.02 / 2  # eight at once: 0.1 s and some
+    assert len(list(ks.Dataset.range(40).map(wait, num_parallel_calls=8))) == 40
 
 
 @pytest.mark.parametrize(
