@@ -52,7 +52,7 @@ def test_rows_and_columns_are_transposes(element: Any, count: int) -> None:
     structure = structure_of(element)
     columns = structure.columns([element] * count)
     assert len(columns) == structure.num_leaves
-    assert structure.rows(columns, count) == [element] * count
+    assert list(structure.rows(columns, count)) == [element] * count
 
 
 def test_leaves_come_by_sorted_key_and_in_order_elsewhere() -> None:
@@ -86,7 +86,7 @@ def test_records_of_one_name_and_fields_are_one_structure() -> None:
 
 def test_a_record_without_fields_is_not_lost() -> None:
     empty = _record("empty", [])
-    assert structure_of(empty()).rows([], 3) == [empty()] * 3
+    assert list(structure_of(empty()).rows([], 3)) == [empty()] * 3
 
 
 def test_functions_are_mapped_leaf_by_leaf() -> None:

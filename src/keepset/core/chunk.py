@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from keepset.core.column import Column, column_concat, column_of, column_rows, column_take
+from keepset.core.column import Column, column_concat, column_of, column_take
 from keepset.core.dtypes import Array
 from keepset.core.structure import Structure, structure_of
 from keepset.errors import ElementError
@@ -57,9 +57,16 @@ class Chunk:
         if self._rows is None:
             assert self._structure is not None
             assert self._columns is not None
-            columns = [column_rows(column) for column in self._columns]
-            self._rows = self._structure.rows(columns, self._length)
+            self._rows = list(self._structure.rows(self._columns, self._length))
         return self._rows
+
+    def iterate(self) -> tuple[Iterator[Any], Any]:
+        """The elements, made one by one, and an iterator that knows how many are left."""
+        if self._rows is None and self._columns and not self.structure.has_records:
+            leaves = [iter(column) for column in self._columns]
+            return iter(self.structure.rows(leaves, self._length)), leaves[0]
+        rows = iter(self.rows)
+        return rows, rows
 
     @property
     def structure(self) -> Structure:
@@ -105,6 +112,19 @@ class Chunk:
         first = self._rows[0]
         leaves = structure_of(first).leaves(first)
         return len(self._rows) * sum(getattr(leaf, "nbytes", 64) for leaf in leaves)
+
+    @property
+    def own_bytes(self) -> int:
+        """As ``size_bytes``, but views of something larger, which is in memory anyway, are free."""
+        if self._columns is None:
+            return self.size_bytes
+        size = 0
+        for column in self._columns:
+            if isinstance(column, list):
+                size += 64 * len(column)
+            elif column.base is None or getattr(column.base, "nbytes", 0) == column.nbytes:
+                size += column.nbytes
+        return size
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Columns travel between processes as a few large buffers, rows as many small objects.

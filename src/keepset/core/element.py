@@ -44,7 +44,15 @@ def to_returned_element(value: Any) -> Any:
     TensorFlow reads a returned list as a tuple; a list deeper inside is an array.
     """
     kind = type(value)
-    if kind in PLAIN_SCALARS:
+    if kind is np.ndarray:  # the usual case, without another call
+        if (
+            value.base is None
+            and getrefcount(value) <= _RETURNED_REFERENCES
+            and value.ndim
+            and value.dtype in _NUMERIC
+        ):
+            return value
+    elif kind in PLAIN_SCALARS:
         return value
     convert = _from_tuple if kind is list else _CONVERTERS.get(kind)
     if convert is None:
@@ -224,16 +232,17 @@ def _fresh_references() -> list[int]:
 
     made: list[Callable[[], Any]] = [
         lambda: np.empty(1),
+        lambda: np.empty(1),
         lambda: (np.empty(1),),
         lambda: {0: np.empty(1)},
     ]
-    for make, convert in zip(made, (outer, from_tuple, from_dict), strict=True):
+    for make, convert in zip(made, (outer, innermost, from_tuple, from_dict), strict=True):
         result = make()
         result = convert(result)
     return counts
 
 
-_REFERENCES, _TUPLE_REFERENCES, _DICT_REFERENCES = _fresh_references()
+_REFERENCES, _RETURNED_REFERENCES, _TUPLE_REFERENCES, _DICT_REFERENCES = _fresh_references()
 _NUMERIC: set[np.dtype[Any]] = {np.dtype(code) for code in "?bhilqBHILQefdgFDG"}
 
 

@@ -31,7 +31,7 @@ class Structure:
         {'b': (2, 3), 'a': 1}
     """
 
-    __slots__ = ("children", "keys", "kind", "num_leaves", "record")
+    __slots__ = ("children", "has_records", "keys", "kind", "num_leaves", "record")
 
     def __init__(
         self,
@@ -42,6 +42,8 @@ class Structure:
     ) -> None:
         self.kind, self.keys, self.children, self.record = kind, keys, children, record
         self.num_leaves: int = 1 if kind == _LEAF else sum(c.num_leaves for c in children)
+        # Whether building an element calls a user's own class.
+        self.has_records: bool = kind == _RECORD or any(c.has_records for c in children)
 
     @property
     def is_leaf(self) -> bool:
@@ -53,7 +55,7 @@ class Structure:
 
     def build(self, leaves: Sequence[Any]) -> Any:
         """The element with these leaves."""
-        return self.rows([[leaf] for leaf in leaves], 1)[0]
+        return next(iter(self.rows([[leaf] for leaf in leaves], 1)))
 
     def columns(self, rows: list[Any]) -> list[list[Any]]:
         """Transpose elements into one list per leaf; all must have this structure."""
@@ -92,9 +94,9 @@ class Structure:
                 f"but one is {structure_of(odd)}"
             )
 
-    def rows(self, columns: Sequence[Iterable[Any]], length: int) -> list[Any]:
-        """Build ``length`` elements from one iterable per leaf."""
-        return list(self._build(iter(columns), length))
+    def rows(self, columns: Sequence[Iterable[Any]], length: int) -> Iterable[Any]:
+        """The ``length`` elements of one iterable per leaf, made one by one."""
+        return self._build(iter(columns), length)
 
     def _build(self, columns: Iterator[Iterable[Any]], length: int) -> Iterable[Any]:
         if self.kind == _LEAF:
@@ -116,15 +118,15 @@ class Structure:
         columns = [parts[key] for key in order]
         match order:
             case ():
-                return [{} for _ in range(length)]
+                return ({} for _ in range(length))
             case (k,):
-                return [{k: a} for a in columns[0]]
+                return ({k: a} for a in columns[0])
             case (k, m):
-                return [{k: a, m: b} for a, b in zip(*columns, strict=True)]
+                return ({k: a, m: b} for a, b in zip(*columns, strict=True))
             case (k, m, n):
-                return [{k: a, m: b, n: c} for a, b, c in zip(*columns, strict=True)]
+                return ({k: a, m: b, n: c} for a, b, c in zip(*columns, strict=True))
             case _:
-                return [dict(zip(order, row, strict=True)) for row in zip(*columns, strict=True)]
+                return (dict(zip(order, row, strict=True)) for row in zip(*columns, strict=True))
 
     def nest(self, inner: Iterator[Structure]) -> Structure:
         """This structure with another one in place of each leaf, in the order of the leaves."""

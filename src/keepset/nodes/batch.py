@@ -97,11 +97,18 @@ class BatchCursor(Cursor):
         return self._group(chunk[:whole] if whole else chunk)
 
     def _collect(self, wanted: int) -> Chunk:
+        """One read, if that is a batch or more; otherwise as many as one batch needs."""
+        size = self._node.batch_size
         parts: list[Chunk] = []
+        missing = size
         try:
-            while wanted and (chunk := self._parent.read(wanted, may_mark=not parts)):
+            while missing > 0 and (chunk := self._parent.read(wanted, may_mark=not parts)):
+                if parts:
+                    # Joining copies; the rest of a large read can be grouped without.
+                    self._parent.unread(chunk[missing:])
+                    chunk = chunk[:missing]
                 parts.append(chunk)
-                wanted -= len(chunk)
+                missing -= len(chunk)
         except Exception as error:
             self._error = error
         return concat(parts)

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 from keepset.core.node import UNKNOWN, Node, stage
 from keepset.core.run import Run
 from keepset.core.spec import Spec
-from keepset.nodes.rowwise import RowStage, Step
+from keepset.nodes.row_loop import Step
+from keepset.nodes.rowwise import RowStage
 
 
 @stage

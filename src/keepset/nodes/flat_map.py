@@ -13,7 +13,7 @@ from keepset.core.random import Randomness
 from keepset.core.run import Run
 from keepset.core.spec import Spec
 from keepset.nodes.nested import Nested, open_nested, to_node
-from keepset.nodes.rowwise import explain
+from keepset.nodes.row_loop import explain
 
 
 @stage

@@ -12,13 +12,14 @@ import numpy as np
 from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.conform import conformer
 from keepset.core.cursor import Cursor, State
+from keepset.core.dtypes import PLAIN_SCALARS, StringType
 from keepset.core.element import to_element
 from keepset.core.node import UNKNOWN, Node, must_run, stage
 from keepset.core.run import Run
 from keepset.core.spec import Spec, TensorSpec
 from keepset.core.structure import LEAF
 from keepset.errors import InvalidArgumentError
-from keepset.nodes.rowwise import explain
+from keepset.nodes.row_loop import explain
 
 # Python numbers cannot change after they were yielded, and become arrays quickest by the many.
 _LITERALS_DTYPE = {int: np.dtype(np.int64), float: np.dtype(np.float64), bool: np.dtype(np.bool_)}
@@ -59,6 +60,7 @@ class _GeneratorCursor(Cursor):
         signature = node.output_signature
         self._convert = to_element if signature is None else conformer(signature)
         self._literals = _literals_of(signature)
+        self._as_they_are = self._literals | _scalars_of(signature)
         self._generator: Iterator[Any] | None = None
         self._values: Iterator[Any] | None = None  # what it yields, and what was taken back
         self._read = 0
@@ -74,17 +76,21 @@ class _GeneratorCursor(Cursor):
         if self._error is not None:
             self._raise(self._error)
         out: list[Any] = []
-        yielded, convert, append, literals = 0, self._convert, out.append, self._literals
+        convert, append, as_they_are = self._convert, out.append, self._as_they_are
+        value = waiting = object()
         try:
             for value in islice(self._open(), max_rows):
-                yielded += 1
-                # At once, because the generator may use its buffer again; numbers can wait.
-                append(value if type(value) in literals else convert(value))
+                if type(value) in as_they_are:
+                    append(value)
+                else:
+                    # At once, because the generator may use its buffer again; numbers can wait.
+                    append(convert(value))
+                value = waiting
         except Exception as error:
             self._error = explain(error, self._node.title, self._read + len(out))
             # Either a value was not what was promised, or the generator itself failed, and with
             # that has ended.
-            self._has_failed = yielded == len(out)
+            self._has_failed = value is waiting
         chunk = self._chunk_of(out) if out else EMPTY
         self._read += len(chunk)
         if self._error is not None and not len(chunk):
@@ -146,6 +152,18 @@ class _GeneratorCursor(Cursor):
 
 def _fail(error: Exception) -> None:
     raise error
+
+
+def _scalars_of(signature: Any) -> frozenset[type]:
+    """The types whose values are elements already, and as promised."""
+    if signature is None:
+        return PLAIN_SCALARS
+    if not isinstance(signature, TensorSpec) or signature.shape != ():
+        return frozenset()
+    if isinstance(signature.dtype, StringType):
+        return frozenset({bytes})
+    # Times of different units share one type.
+    return frozenset() if signature.dtype.kind in "mM" else frozenset({signature.dtype.type})
 
 
 def _literals_of(signature: Any) -> frozenset[type]:

@@ -16,8 +16,8 @@ from keepset.core.run import Run
 from keepset.core.spec import Spec
 from keepset.errors import ElementError, InvalidArgumentError
 from keepset.nodes.nested import Nested, open_nested, to_node
+from keepset.nodes.row_loop import explain
 from keepset.nodes.rows import Rows
-from keepset.nodes.rowwise import explain
 from keepset.nodes.trail import Trail
 
 

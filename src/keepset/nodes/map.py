@@ -10,7 +10,8 @@ from keepset.core.node import Node, must_run, stage
 from keepset.core.run import Run
 from keepset.core.spec import Spec
 from keepset.nodes.parallel import ParallelCursor, Parallelism
-from keepset.nodes.rowwise import RowStage, Step, checked
+from keepset.nodes.row_loop import Step
+from keepset.nodes.rowwise import RowStage, checked
 
 
 @stage

@@ -23,7 +23,8 @@ from keepset.core.run import Run
 from keepset.errors import InvalidArgumentError
 from keepset.nodes.autotune import MOST_THREADS, Autotuner
 from keepset.nodes.journal import Journal
-from keepset.nodes.rowwise import RowLoop, RowStage, Step
+from keepset.nodes.row_loop import RowLoop, Step
+from keepset.nodes.rowwise import RowStage
 from keepset.workers.processes import ProcessPool
 from keepset.workers.threads import Lanes, Task, ThreadPool, first_done
 
@@ -81,7 +82,7 @@ class GroupCall:
     ) -> Outcome:
         began = time.perf_counter()
         loop = RowLoop(self._steps)
-        loop.progress[1] = position - 1
+        loop.place_before(position)
         out, used, error = loop.run(chunk, on_row)
         seconds = time.perf_counter() - began
         return Outcome(Chunk.from_rows(out), used, error and loop.explain(error), seconds)

@@ -16,7 +16,7 @@ from keepset.core.run import Run
 from keepset.core.spec import Spec
 from keepset.errors import ElementError, InvalidArgumentError
 from keepset.nodes.random_source import random_words, unit_doubles
-from keepset.nodes.rowwise import explain
+from keepset.nodes.row_loop import explain
 from keepset.nodes.trail import Trail
 
 # How many elements of each class count as seen before the first one, as in TensorFlow: the

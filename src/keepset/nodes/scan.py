@@ -12,7 +12,8 @@ from keepset.core.run import Run
 from keepset.core.spec import Spec
 from keepset.core.structure import structure_of
 from keepset.errors import ElementError
-from keepset.nodes.rowwise import RowStage, Step, checked
+from keepset.nodes.row_loop import Step
+from keepset.nodes.rowwise import RowStage, checked
 
 
 @stage

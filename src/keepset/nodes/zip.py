@@ -53,7 +53,7 @@ class Zip(Node):
             structure = self.layout.nest(iter([part.structure for part in parts]))
             columns = [column for part in parts for column in part.columns]
             return Chunk.from_columns(structure, columns, length)
-        return Chunk.from_rows(self.layout.rows([part.rows for part in parts], length))
+        return Chunk.from_rows(list(self.layout.rows([part.rows for part in parts], length)))
 
 
 class _ZipCursor(Cursor):

@@ -1,0 +1,268 @@
+"""RowLoop: user functions called element by element, those of neighbouring stages in one loop.
+
+A chain such as ``map, filter, map`` runs as one generated Python loop, so that functions are
+called in the order in which a plain ``for`` statement would call them, and no stage costs more
+than its function call and one type check.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Generator, Iterator
+from functools import lru_cache
+from typing import Any, NamedTuple, Protocol
+
+from keepset.core.chunk import Chunk
+from keepset.core.dtypes import PLAIN_SCALARS
+from keepset.core.element import to_returned_element
+
+
+class Memory(Protocol):
+    """What a step carries from row to row, as JSON."""
+
+    def state(self, before_last: bool) -> Any:
+        """The value, or the one before the last row."""
+
+    def restore(self, state: Any) -> None:
+        """Go back to a value that ``state`` gave."""
+
+
+class Step(NamedTuple):
+    """One function of the loop. ``kind`` is a key of the templates below."""
+
+    kind: str
+    function: Callable[..., Any]
+    title: str
+    memory: Memory | None = None
+
+
+# What each kind of step does to the element ``x``. ``f`` is its function, ``call`` calls it with a
+# tuple unpacked, ``at`` is the element's position in the stage's input. ``t`` is the type of the
+# last result if that was plain: a result of that type is an element already. ``s`` says whether the
+# last result was a tuple. The text is ours alone: nothing a user writes gets into it.
+_TO_ELEMENT = (
+    "if type(x) is not {t}:",
+    "    x = to_element(x)",
+    "    {s} = type(x) is tuple",
+    "    {t} = type(x) if type(x) in plain else None",
+)
+_TEMPLATES: dict[str, tuple[str, ...]] = {
+    "map": ("x = {call}", *_TO_ELEMENT),
+    "map_checked": ("x = {call}",),
+    "convert": ("x = {f}(x)",),
+    "filter": ("if not {call}: continue",),
+    "take_while": ("if not {call}:", "    step = ENDED", "    break"),
+    "positional": ("x = {f}(x, {at})", *_TO_ELEMENT),
+    "carried": ("x = {f}(x)",),
+}
+_ENDED = -1
+_FILE = "<keepset row loop>"
+# Steps whose elements can be passed over without calling their functions.
+_ONE_TO_ONE = {"map", "map_checked", "convert", "positional"}
+
+
+class _Source:
+    """Generated lines, and which step each of them belongs to."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.steps: dict[int, int] = {}
+
+    def add(self, depth: int, *lines: str, step: int | None = None) -> None:
+        for line in lines:
+            self.lines.append("    " * depth + line)
+            if step is not None:
+                self.steps[len(self.lines)] = step
+
+
+@lru_cache(maxsize=256)
+def _compile(kinds: tuple[str, ...]) -> tuple[Callable[..., Any], dict[int, int]]:
+    """Generate the loops over rows for a chain of steps, and say which line is of which step.
+
+    For each stretch between two filters they count the position of the element in it, so that an
+    error can say where it was. Functions are arguments because locals are the quickest to load.
+    """
+    functions = [f"f{i}" for i in range(len(kinds))]
+    counters = ", ".join(f"at{i}" for i in range(1 + kinds.count("filter")))
+    source = _Source()
+    source.add(0, f"def make({', '.join(functions)}, plain, to_element):")
+    source.add(1, "step = 0", f"{counters.replace(', ', ' = ')} = -1")
+    source.add(1, "def get():", f"    return [step, {counters}]")
+    source.add(1, "def put(progress):", f"    nonlocal step, {counters}")
+    source.add(1, f"    step, {counters} = progress")
+    arguments = ", ".join(f"{name}={name}" for name in (*functions, "plain", "to_element", "type"))
+    for scalars in (True, False):
+        name = "scalars" if scalars else "any"
+        # One loop puts all results on a list, for a stage that wants many; the other hands out
+        # one at a time, for a consumer.
+        source.add(1, f"def run_{name}(rows, append, {arguments}):")
+        _begin(source, kinds, counters)
+        source.add(2, "for x in rows:")
+        _body(source, 3, kinds, scalars)
+        source.add(3, "append(x)")
+        source.add(1, f"def give_{name}(rows, failed, {arguments}):")
+        _begin(source, kinds, counters)
+        source.add(2, "try:", "    for x in rows:")
+        _body(source, 4, kinds, scalars)
+        source.add(4, "yield x")
+        source.add(2, "except BaseException as error:", "    other = failed(error)")
+        source.add(3, "if other is error:", "    raise", "raise other")
+    source.add(
+        1, "return get, put, {True: (run_scalars, give_scalars), False: (run_any, give_any)}"
+    )
+    namespace: dict[str, Any] = {"ENDED": _ENDED}
+    exec(compile("\n".join(source.lines), _FILE, "exec"), namespace)
+    return namespace["make"], source.steps
+
+
+def _begin(source: _Source, kinds: tuple[str, ...], counters: str) -> None:
+    source.add(2, f"nonlocal step, {counters}")
+    for number in range(len(kinds)):
+        source.add(2, f"t{number}, s{number} = None, False")
+
+
+def _body(source: _Source, depth: int, kinds: tuple[str, ...], scalars: bool) -> None:
+    """What is done to each row; ``scalars`` if no row is a tuple."""
+    # A position is counted only if a step behind it can fail or asks for it, and that in the input
+    # is otherwise known from the number of rows.
+    if "positional" in kinds:
+        source.add(depth, "at0 += 1")
+    stretch = 0
+    unpacks = None if scalars else "type(x) is tuple"
+    for number, kind in enumerate(kinds):
+        f, t, s = (f"{name}{number}" for name in "fts")
+        call = f"{f}(x)" if unpacks is None else f"({f}(*x) if {unpacks} else {f}(x))"
+        for line in _TEMPLATES[kind]:
+            text = line.format(f=f, t=t, s=s, at=f"at{stretch}", call=call)
+            source.add(depth, text, step=number)
+        if kind == "filter":
+            stretch += 1
+            if number + 1 < len(kinds):
+                source.add(depth, f"at{stretch} += 1")
+        elif kind in ("map", "positional"):
+            unpacks = s
+        elif kind != "take_while":
+            unpacks = "type(x) is tuple"
+
+
+class RowLoop:
+    """The loops of a chain of steps, with their position counters."""
+
+    def __init__(self, steps: list[Step]) -> None:
+        self._steps = steps
+        self._memories = [(i, s.memory) for i, s in enumerate(steps) if s.memory is not None]
+        self.is_one_to_one = all(step.kind in _ONE_TO_ONE for step in steps)
+        self.has_positional_steps = any(step.kind == "positional" for step in steps)
+        make, self._step_of_line = _compile(tuple(step.kind for step in steps))
+        functions = [step.function for step in steps]
+        self._get, self._put, self._loops = make(*functions, PLAIN_SCALARS, to_returned_element)
+
+    def run(
+        self, chunk: Chunk, on_row: Callable[[int], None] | None = None
+    ) -> tuple[list[Any], int, Exception | None]:
+        """Give the results, how many rows were used, and the error that stopped the loop.
+
+        ``on_row`` is told the number of each row before it is worked on.
+        """
+        out: list[Any] = []
+        rows, left = chunk.iterate()
+        used, failure = len(chunk), None
+        loop = self._loops[_holds_scalars(chunk)][0]
+        try:
+            loop(rows if on_row is None else _announced(rows, on_row), out.append)
+        except Exception as error:
+            used, failure = used - left.__length_hint__(), error
+            self.note_failure(error)
+        self.count(used)
+        return out, used, failure
+
+    def give(
+        self, chunk: Chunk, failed: Callable[[BaseException], BaseException]
+    ) -> tuple[Generator[Any, None, None], Any]:
+        """Give results one by one, and an iterator that knows how many rows are left.
+
+        The rows used have to be told to ``count``. ``failed`` is told of an error, which it has to
+        pass on to ``note_failure``, and gives the one to raise.
+        """
+        rows, left = chunk.iterate()
+        return self._loops[_holds_scalars(chunk)][1](rows, failed), left
+
+    def note_failure(self, error: BaseException) -> None:
+        """Find the step that an error came from by the line of the loop that called it."""
+        for frame, line in traceback.walk_tb(error.__traceback__):
+            if frame.f_code.co_filename == _FILE:
+                self._put([self._step_of_line.get(line, 0), *self._get()[1:]])
+                break
+
+    def count(self, used: int) -> None:
+        """Count rows that went through the loop, unless it did so itself."""
+        if not self.has_positional_steps:
+            self.pass_over(used)
+
+    def pass_over(self, rows: int) -> None:
+        """Count rows that did not go through the loop."""
+        step, position, *others = self._get()
+        self._put([step, position + rows, *others])
+
+    @property
+    def progress(self) -> list[int]:
+        """The step at work, the position in the input, and that behind each filter."""
+        return self._get()  # type: ignore[no-any-return]
+
+    @progress.setter
+    def progress(self, progress: list[int]) -> None:
+        self._put(progress)
+
+    def place_before(self, position: int) -> None:
+        """Say which element of the input comes next."""
+        step, _, *others = self._get()
+        self._put([step, position - 1, *others])
+
+    def memory(self, failed: bool) -> list[Any]:
+        """What the steps carry; after a failure, what they carried before the failed row."""
+        reached = self.progress[0] if failed else -1
+        return [memory.state(number < reached) for number, memory in self._memories]
+
+    def restore_memory(self, carried: list[Any]) -> None:
+        for (_, memory), value in zip(self._memories, carried, strict=True):
+            memory.restore(value)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether a step has said that no more elements are wanted."""
+        return self.progress[0] == _ENDED
+
+    @property
+    def failed_stretch(self) -> int:
+        """How many filters the element had passed that the loop stopped at."""
+        before = self._steps[: self.progress[0]]
+        return sum(step.kind == "filter" for step in before)
+
+    def explain(self, error: Exception, position: int | None = None) -> Exception:
+        """Say at which stage and element the loop stopped."""
+        progress = self.progress
+        at = progress[1 + self.failed_stretch] if position is None else position
+        return explain(error, self._steps[progress[0]].title, at)
+
+
+def _holds_scalars(chunk: Chunk) -> bool:
+    return chunk.has_columns and chunk.structure.is_leaf
+
+
+def _announced(rows: Iterator[Any], on_row: Callable[[int], None]) -> Iterator[Any]:
+    for number, row in enumerate(rows):
+        on_row(number)
+        yield row
+
+
+def explain(error: Exception, title: str, position: int) -> Exception:
+    """Add the stage and the element's position to a user's error, once."""
+    if isinstance(error, StopIteration):
+        # Let loose, it would look like the end of the data.
+        stopped = RuntimeError("the function raised StopIteration")
+        stopped.__cause__ = error
+        error = stopped
+    if not hasattr(error, "__keepset_explained__"):
+        error.add_note(f"in {title}, at element {position}")
+        error.__keepset_explained__ = True  # type: ignore[attr-defined]
+    return error
