@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import starmap
 from typing import Any
 
+import numpy as np
+
 from keepset.errors import ElementError
 
 _LEAF, _NONE, _TUPLE, _DICT, _RECORD = "leaf", "none", "tuple", "dict", "record"
@@ -176,6 +178,8 @@ def tuple_of(*children: Structure) -> Structure:
 def structure_of(element: Any) -> Structure:
     """The structure of one element, or of a nested spec."""
     kind = type(element)
+    if kind is np.ndarray or issubclass(kind, np.generic):
+        return LEAF
     if element is None:
         return NONE
     if kind is tuple:

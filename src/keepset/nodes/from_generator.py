@@ -76,31 +76,39 @@ class _GeneratorCursor(Cursor):
         if self._error is not None:
             self._raise(self._error)
         out: list[Any] = []
-        convert, append, as_they_are = self._convert, out.append, self._as_they_are
-        value = waiting = object()
+        append, convert, as_they_are = out.append, self._convert, self._as_they_are
+        kind: type | None = None  # that of the last value, if it was taken as it is
+        kinds: set[type] = set()
+        converting = False
         try:
             for value in islice(self._open(), max_rows):
-                if type(value) in as_they_are:
-                    append(value)
-                else:
-                    # At once, because the generator may use its buffer again; numbers can wait.
-                    append(convert(value))
-                value = waiting
+                if type(value) is not kind:
+                    kind = type(value)
+                    if kind in as_they_are:
+                        kinds.add(kind)
+                    else:
+                        # At once, because the generator may use its buffer again.
+                        converting = True
+                        value = convert(value)
+                        converting, kind = False, None
+                append(value)
         except Exception as error:
             self._error = explain(error, self._node.title, self._read + len(out))
             # Either a value was not what was promised, or the generator itself failed, and with
             # that has ended.
-            self._has_failed = value is waiting
-        chunk = self._chunk_of(out) if out else EMPTY
+            self._has_failed = not converting
+        chunk = self._chunk_of(out, kinds & self._literals) if out else EMPTY
         self._read += len(chunk)
         if self._error is not None and not len(chunk):
             self._raise(self._error)
         return chunk
 
-    def _chunk_of(self, values: list[Any]) -> Chunk:
+    def _chunk_of(self, values: list[Any], literals: set[type]) -> Chunk:
         """Elements, and Python numbers that are still to become some: all at once if alike."""
+        if not literals:
+            return Chunk.from_rows(values)
         kinds = set(map(type, values))
-        if len(values) > 1 and len(kinds) == 1 and kinds <= self._literals:
+        if len(values) > 1 and len(kinds) == 1:
             with suppress(OverflowError):  # too large for int64; one by one, it is seen to
                 array = np.array(values, _LITERALS_DTYPE[kinds.pop()])
                 return Chunk.from_columns(LEAF, [array], len(values))
