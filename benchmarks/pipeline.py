@@ -72,19 +72,19 @@ CHAINS = (
     Job(
         IN_LINE,
         "map(200 us of plain Python), batch(128)",
-        10_000,
+        20_000,
         (TIED,),
         check_elements=300,
-        cap_s=6.0,
+        cap_s=8.0,
         group="busy",
     ),
     Job(
         "busy+batch, 2 processes",
         "map(200 us of plain Python) on two processes, batch(128)",
-        10_000,
+        20_000,
         SCALING,
         check_elements=300,
-        cap_s=6.0,
+        cap_s=8.0,
         group="busy",
     ),
     Job(

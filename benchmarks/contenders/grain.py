@@ -7,6 +7,7 @@ from typing import Any
 
 import grain
 import numpy as np
+from absl import flags
 from workload import (
     BATCH,
     BLOCK,
@@ -21,6 +22,8 @@ from workload import (
 )
 
 DISTRIBUTIONS = ("grain", "numpy")
+# Its worker processes are told the flags of a program that has parsed its own.
+flags.FLAGS.mark_as_parsed()
 
 Start = Callable[[], Iterator[Any]]
 Dataset = Any

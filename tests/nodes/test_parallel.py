@@ -82,10 +82,25 @@ def test_an_expensive_function_runs_at_most_one_element_ahead() -> None:
         time.sleep(0.01)
         return x
 
-    it = iter(ks.Dataset.range(100).map(slow).map(lambda x: x).filter(lambda x: True))
+    it = iter(ks.Dataset.range(100).map(slow).map(lambda x: x).batch(1))
     for given in range(1, 15):
         next(it)
         assert len(calls) <= given + 1
+
+
+def test_groups_do_not_outgrow_their_function_while_small_ones_are_under_way() -> None:
+    calls: list[int] = []
+
+    def waits(x: np.int64) -> np.int64:
+        calls.append(int(x))
+        time.sleep(0.001)
+        return x
+
+    it = iter(ks.Dataset.range(4000).map(waits, num_parallel_calls=16))
+    for _ in range(600):
+        next(it)
+    # Two groups for each thread, of as many milliseconds as one is meant to take.
+    assert len(calls) - 600 <= 2 * 16 * 8
 
 
 def test_parallel_calls_run_ahead_only_as_far_as_they_were_asked_to() -> None:

@@ -30,7 +30,7 @@ from keepset.workers.threads import Lanes, Task, ThreadPool, first_done
 
 AUTOTUNE: Final = -1
 
-_THREAD_GROUP_S = 0.002
+_THREAD_GROUP_S = 0.008
 _PROCESS_GROUP_S = 0.02
 _LARGEST_GROUP = 4096
 
@@ -232,10 +232,10 @@ class ParallelCursor(Cursor):
     def _learn(self, rows: int, seconds: float) -> None:
         self._tuner.finished(rows, seconds)
         target = _PROCESS_GROUP_S if self._in_processes else _THREAD_GROUP_S
-        if seconds < target / 2:
-            self._group_rows = min(self._group_rows * 2, _LARGEST_GROUP)
-        elif seconds > target * 2:
-            self._group_rows = max(self._group_rows // 2, 1)
+        # From the rows of this very group: many of an earlier size may finish after a change.
+        fitting = int(rows * target / max(seconds, 1e-9))
+        if rows and not rows <= fitting < 2 * rows:
+            self._group_rows = max(1, min(fitting, 2 * rows, _LARGEST_GROUP))
 
     def skip(self, count: int) -> int:
         if self._groups or self._parent_error is not None or self._journal is not None:

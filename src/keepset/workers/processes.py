@@ -26,6 +26,9 @@ _BOOT = (
     "from keepset.workers.child import main; main(*map(int, sys.argv[2:]))"
 )
 _PATIENCE_S = 2.0
+# Several workers that each start a BLAS thread per core only get in each other's way, and starting
+# those threads is half of what importing NumPy costs. Whoever sets these decides for himself.
+_THREAD_LIMITS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 class Worker:
@@ -44,6 +47,7 @@ class Worker:
                 [sys.executable, "-c", _BOOT, path, *map(str, descriptors)],
                 pass_fds=[fd for fd in descriptors if fd >= 0],
                 stdin=subprocess.DEVNULL,
+                env={**dict.fromkeys(_THREAD_LIMITS, "1"), **os.environ},
                 process_group=0,  # Ctrl-C in a terminal is the parent's to handle
             )
         finally:
