@@ -76,6 +76,31 @@ def test_large_arrays_cross_unharmed() -> None:
         array += 1  # what comes out is the consumer's own
 
 
+def test_a_function_has_the_whole_library_if_it_asks_for_it() -> None:
+    def names_it(x: np.int64) -> int:
+        return len(list(ks.Dataset.range(3))) + int(x)
+
+    def imports_it(x: np.int64) -> int:
+        import keepset
+        from keepset import TensorSpec
+
+        assert TensorSpec is keepset.TensorSpec
+        assert not hasattr(keepset, "no_such_name")
+        return len(list(keepset.Dataset.range(int(x))))
+
+    assert [int(x) for x in in_processes(ks.Dataset.range(4), names_it)] == [3, 4, 5, 6]
+    assert [int(x) for x in in_processes(ks.Dataset.range(4), imports_it)] == [0, 1, 2, 3]
+
+
+def test_a_worker_imports_only_what_it_needs() -> None:
+    def loaded(x: np.int64) -> str:
+        return " ".join(sys.modules)
+
+    modules = next(iter(in_processes(ks.Dataset.range(1), loaded))).decode().split()
+    assert "keepset.nodes.parallel" in modules
+    assert "keepset.dataset" not in modules
+
+
 def test_an_error_keeps_its_type_and_tells_stage_element_and_traceback() -> None:
     def fails_at_seven(x: np.int64) -> np.int64:
         if x == 7:

@@ -103,14 +103,13 @@ def stack_leaves(leaves: list[Any], name: str = "batch") -> Any:
     )
 
 
-def column_unbatch(column: Column) -> tuple[Column, Array]:
-    """Take batches apart: all rows in order, and how many rows each batch had."""
+def column_unbatch(column: Column) -> tuple[Column, int | Array]:
+    """Take batches apart: all rows in order, and how many rows each batch had, or all of them."""
     if isinstance(column, np.ndarray):
         if column.ndim < 2:
             raise ElementError("unbatch needs elements with at least one dimension, not scalars")
-        sizes = np.full(len(column), column.shape[1])
-        rows = len(column) * column.shape[1]
-        return column.reshape(rows, *column.shape[2:]), sizes
+        count, size, *inner = column.shape
+        return column.reshape(count * size, *inner), size
     rows = [unstack_leaf(leaf) for leaf in column]
     return column_concat(rows) if rows else [], np.array([len(part) for part in rows], np.int64)
 

@@ -111,13 +111,14 @@ class _RebatchCursor(Cursor):
 
     def _take_apart(self, batches: Chunk) -> tuple[Chunk, Array]:
         try:
-            rows, sizes = unbatch_rows(batches, self._node.title)
+            rows, found = unbatch_rows(batches, self._node.title)
         except ElementError:
             if len(batches) == 1:
                 raise
             self._parent.unread(batches[1:])
             return self._take_apart(batches[:1])
         self._ragged = [_splits_dtype(column) for column in batches.columns]
+        sizes = np.full(len(batches), found) if isinstance(found, int) else found
         self._largest = max(self._largest, int(sizes.max()))
         return rows, sizes
 

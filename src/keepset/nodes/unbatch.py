@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from keepset.core.chunk import EMPTY, Chunk
-from keepset.core.column import column_unbatch
+from keepset.core.column import Column, column_unbatch
 from keepset.core.cursor import Cursor, State
 from keepset.core.dtypes import Array
 from keepset.core.node import UNKNOWN, Node, stage
@@ -75,17 +75,26 @@ def static_batch_size(spec: Spec, stage: str) -> int | None:
     return sizes.pop() if sizes else None
 
 
-def unbatch_rows(batches: Chunk, title: str) -> tuple[Chunk, Array]:
-    """All rows of a chunk of batches, and how many rows each batch had."""
+def unbatch_rows(batches: Chunk, title: str) -> tuple[Chunk, int | Array]:
+    """All rows of a chunk of batches, and how many rows each batch had, or all of them."""
     parts = [column_unbatch(column) for column in batches.columns]
     if not parts:
         raise ElementError(f"{title} needs elements with at least one leaf")
-    columns, sizes = [part[0] for part in parts], parts[0][1]
-    for _, others in parts[1:]:
-        odd = np.flatnonzero(sizes != others)
+    columns = [part[0] for part in parts]
+    sizes: int | Array = parts[0][1]
+    if not all(isinstance(part[1], int) and part[1] == sizes for part in parts):
+        sizes = _sizes_of_each(parts, len(batches), title)
+    return Chunk.from_columns(batches.structure, columns, len(columns[0])), sizes
+
+
+def _sizes_of_each(parts: list[tuple[Column, int | Array]], batches: int, title: str) -> Array:
+    """The sizes batch by batch; an error if leaves disagree."""
+    sizes = [np.full(batches, part[1]) if isinstance(part[1], int) else part[1] for part in parts]
+    for others in sizes[1:]:
+        odd = np.flatnonzero(sizes[0] != others)
         if len(odd):
-            raise _disagreement(title, [int(part[1][odd[0]]) for part in parts])
-    return Chunk.from_columns(batches.structure, columns, int(sizes.sum())), sizes
+            raise _disagreement(title, [int(each[odd[0]]) for each in sizes])
+    return sizes[0]
 
 
 def _disagreement(title: str, sizes: list[int]) -> ElementError:
@@ -99,7 +108,7 @@ class _UnbatchCursor(Cursor):
         self._title, self._parent = title, Trail(parent)
         self._batch_size = batch_size
         self._rows: Chunk = EMPTY
-        self._ends: Array = np.zeros(1, np.int64)  # where each batch ends among its rows
+        self._sizes: int | Array = 0  # how many rows each of the current batches has, or all have
         self._given = 0  # rows of the current batches that were given, or are to be left out
         self._first = 0  # the position of the first of the current batches
         self._largest = batch_size or 0
@@ -127,7 +136,7 @@ class _UnbatchCursor(Cursor):
 
     def _take_apart(self, batches: Chunk) -> None:
         try:
-            self._rows, sizes = unbatch_rows(batches, self._title)
+            self._rows, self._sizes = unbatch_rows(batches, self._title)
         except ElementError:
             if len(batches) > 1:
                 # Some batch is not in order; give the rows of those before it first.
@@ -135,8 +144,9 @@ class _UnbatchCursor(Cursor):
                 return self._take_apart(batches[:1])
             self._given = 0
             raise
-        self._ends = np.cumsum(sizes)
-        self._largest = max(self._largest, int(sizes.max()))
+        self._largest = max(
+            self._largest, self._sizes if isinstance(self._sizes, int) else int(self._sizes.max())
+        )
 
     def skip(self, count: int) -> int:
         waiting = len(self._rows) - self._given
@@ -154,8 +164,12 @@ class _UnbatchCursor(Cursor):
         if self._given >= len(self._rows):
             left_out = self._given - len(self._rows)
             return {"parent": self._parent.state(), "given": left_out}
-        done = int(np.searchsorted(self._ends, self._given, side="right"))
-        within = self._given - (int(self._ends[done - 1]) if done else 0)
+        if isinstance(self._sizes, int):
+            done, within = divmod(self._given, self._sizes)
+        else:
+            ends = np.cumsum(self._sizes)
+            done = int(np.searchsorted(ends, self._given, side="right"))
+            within = self._given - (int(ends[done - 1]) if done else 0)
         return {"parent": self._parent.state(self._first + done), "given": within}
 
     def restore(self, state: State) -> None:

@@ -15,16 +15,14 @@ import subprocess
 import sys
 import threading
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from keepset.core.chunk import Chunk
 from keepset.errors import WorkerDiedError
 from keepset.workers.channel import Channel, new_arena
 
-_BOOT = (
-    "import sys, json; sys.path[:] = json.loads(sys.argv[1]); "
-    "from keepset.workers.child import main; main(*map(int, sys.argv[2:]))"
-)
+_BOOT = str(Path(__file__).with_name("boot.py"))
 _PATIENCE_S = 2.0
 # Several workers that each start a BLAS thread per core only get in each other's way, and starting
 # those threads is half of what importing NumPy costs. Whoever sets these decides for himself.
@@ -44,7 +42,7 @@ class Worker:
         path = json.dumps([os.path.abspath(entry) for entry in sys.path])
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", _BOOT, path, *map(str, descriptors)],
+                [sys.executable, _BOOT, path, *map(str, descriptors)],
                 pass_fds=[fd for fd in descriptors if fd >= 0],
                 stdin=subprocess.DEVNULL,
                 env={**dict.fromkeys(_THREAD_LIMITS, "1"), **os.environ},
