@@ -11,7 +11,7 @@ import keepset
 # Packages that only those who use them should wait for.
 FRAMEWORKS = (
     *("tensorflow", "torch", "jax", "pandas", "polars", "ray"),
-    *("PIL", "datasets", "grain", "h5py", "cloudpickle"),
+    *("PIL", "datasets", "grain", "h5py", "obstore"),
 )
 
 

@@ -29,8 +29,9 @@ LAYERS = (
 HEIGHT = {part: height for height, parts in enumerate(LAYERS) for part in parts}
 FRONT = "__init__"  # the public names: sees every part, and no part sees it
 
-# Required, but only worker processes need it: whoever has none should not wait for its import.
-LAZY = {"cloudpickle"}
+# Required, but only worker processes or object stores need them: whoever has none should not wait
+# for their import.
+LAZY = {"cloudpickle", "obstore"}
 
 
 def test_every_import_keeps_to_the_layers() -> None:

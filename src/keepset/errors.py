@@ -11,6 +11,14 @@
     ├── StateError (ValueError)                an iterator state of another pipeline
     ├── WorkerDiedError (RuntimeError)         a worker process ended in the middle of its work
     ├── CorruptCacheError (ValueError)         a cache file that is damaged
+    ├── CorruptSnapshotError (ValueError)      a kept file that is damaged
+    ├── NewerFormatError (ValueError)          a snapshot of a newer version of the library
+    ├── SnapshotMissingError (FileNotFoundError)  nothing is kept, or not what was asked for
+    ├── SnapshotMismatchError (ValueError)     what is kept contradicts what was asked for
+    ├── PendingSnapshotError (RuntimeError)    another process is still writing
+    ├── ObjectMissingError (FileNotFoundError)  an object that is not in its store
+    ├── StorageError (OSError)                 a disk, a network or a permission failed us
+    ├── FingerprintError (TypeError)           something whose content cannot be compared
     └── MissingExtraError (ImportError)        an optional package is not installed
 
 An error in a user's own function keeps its type and traceback; the stage and the element's
@@ -18,6 +26,9 @@ position are added to it as a note.
 """
 
 from __future__ import annotations
+
+import errno
+from typing import Any
 
 
 class KeepsetError(Exception):
@@ -72,5 +83,67 @@ class CorruptCacheError(KeepsetError, ValueError):
         self.path, self.byte = path, byte
 
 
+class CorruptSnapshotError(KeepsetError, ValueError):
+    """A kept file fails its checksum or does not parse: ``path``, at ``byte``."""
+
+    def __init__(self, message: str, *, path: str = "", byte: int = 0) -> None:
+        super().__init__(message)
+        self.path, self.byte = path, byte
+
+
+class NewerFormatError(KeepsetError, ValueError):
+    """A snapshot was written by a newer version of the library, in a format not known here."""
+
+
+class SnapshotMissingError(KeepsetError, FileNotFoundError):
+    """There is no finished snapshot where one was asked for."""
+
+    __str__ = Exception.__str__
+
+
+class SnapshotMismatchError(KeepsetError, ValueError):
+    """A snapshot is there, but contradicts what was said about it."""
+
+
+class PendingSnapshotError(KeepsetError, RuntimeError):
+    """Another process is writing the snapshot, and it was asked not to wait for it."""
+
+
 class MissingExtraError(KeepsetError, ImportError):
     """An optional package is needed and not installed."""
+
+
+class ObjectMissingError(KeepsetError, FileNotFoundError):
+    """There is no object under this name: ``url`` says which."""
+
+    def __init__(self, message: str, *, url: str = "") -> None:
+        super().__init__(message)
+        self.errno, self.url = errno.ENOENT, url
+
+    __str__ = Exception.__str__
+
+
+class StorageError(KeepsetError, OSError):
+    """Reading or writing ``url`` failed for a reason outside; ``errno`` says which, if known."""
+
+    def __init__(self, message: str, *, url: str = "", number: int | None = None) -> None:
+        super().__init__(message)
+        self.errno, self.url = number, url
+
+    __str__ = Exception.__str__
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # OSError keeps its number outside of what is pickled.
+        return _storage_error, (self.args[0], self.url, self.errno)
+
+
+def _storage_error(message: str, url: str, number: int | None) -> StorageError:
+    return StorageError(message, url=url, number=number)
+
+
+class FingerprintError(KeepsetError, TypeError):
+    """A value has no content that could be compared: ``path`` says which."""
+
+    def __init__(self, message: str, *, path: str = "") -> None:
+        super().__init__(message)
+        self.path = path

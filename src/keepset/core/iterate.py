@@ -11,16 +11,10 @@ from typing import Any
 from keepset.core.cursor import State
 from keepset.core.memory import reuse_freed_memory
 from keepset.core.node import Node
+from keepset.core.pace import Pace
 from keepset.core.run import start
 from keepset.core.tap import tap_of
 from keepset.errors import StateError
-
-# The size asked for doubles while a read stays under these limits, so that a cheap pipeline costs
-# tens of nanoseconds per element, an expensive one is never run ahead of its consumer, and what was
-# read is still in the processor's cache when it is used.
-_QUICK_READ_S = 0.001
-_LARGEST_READ = 4096
-_LARGEST_READ_BYTES = 512 << 10
 
 
 class _Feed:
@@ -31,8 +25,7 @@ class _Feed:
         self._root = root
         self._run = start(root, None if state is None else state["draws"])
         self._tap = tap_of(root.cursor(self._run), on_error=self.close)
-        self._size = 1
-        self._limit = _LARGEST_READ if root.may_run_ahead else 1
+        self._pace = Pace(root.may_run_ahead)
         self._closed = False
         self._final: State | None = None
         if state is not None:
@@ -46,7 +39,7 @@ class _Feed:
             raise StopIteration
         began = time.perf_counter()
         try:
-            rows = self._tap.read(self._size)
+            rows = self._tap.read(self._pace.size)
         except BaseException:
             # An iterator that has raised is over, and its traceback may keep it alive for long.
             self.close()
@@ -54,17 +47,8 @@ class _Feed:
         if rows is None:
             self.close()
             raise StopIteration
-        if self._limit > 1:
-            self._adapt(time.perf_counter() - began)
+        self._pace.adapt(time.perf_counter() - began, self._tap.read_bytes)
         return rows
-
-    def _adapt(self, seconds: float) -> None:
-        read_bytes = self._tap.read_bytes
-        if seconds > _QUICK_READ_S or read_bytes > _LARGEST_READ_BYTES:
-            self._size = max(1, self._size // 2)
-        elif read_bytes <= _LARGEST_READ_BYTES // 2:
-            growth = 2 if seconds > _QUICK_READ_S / 8 else 4
-            self._size = min(self._size * growth, self._limit)
 
     def state(self) -> State:
         return {

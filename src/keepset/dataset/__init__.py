@@ -13,6 +13,7 @@ from keepset.core.structure import structure_of
 from keepset.dataset.base import node_of
 from keepset.dataset.elements import ElementStages
 from keepset.dataset.groups import GroupStages
+from keepset.dataset.keeping import Keeping
 from keepset.dataset.order import OrderStages
 from keepset.dataset.sources import Sources
 from keepset.errors import InvalidArgumentError
@@ -57,7 +58,7 @@ def _zip(kind: type[Dataset], args: tuple[Any, ...], datasets: Any, name: str | 
     return kind(Zip(parents=parents, layout=layout, name=name))
 
 
-class Dataset(Sources, ElementStages, GroupStages, OrderStages):
+class Dataset(Sources, ElementStages, GroupStages, OrderStages, Keeping):
     """A sequence of elements and the stages that make them. Immutable; nothing runs until asked.
 
     Build one from a source (``Dataset.range``, ``from_tensor_slices``, ``from_generator``, ...),

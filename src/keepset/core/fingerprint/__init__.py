@@ -1,0 +1,18 @@
+"""Fingerprints: stable hashes of values and functions, with the facts that explain them."""
+
+from __future__ import annotations
+
+from keepset.core.fingerprint.difference import Difference, changed_versions, differences
+from keepset.core.fingerprint.facts import Facts, combine, facts_from_json, facts_to_json
+from keepset.core.fingerprint.value import fingerprint_of_value
+
+__all__ = [
+    "Difference",
+    "Facts",
+    "changed_versions",
+    "combine",
+    "differences",
+    "facts_from_json",
+    "facts_to_json",
+    "fingerprint_of_value",
+]

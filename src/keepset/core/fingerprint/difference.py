@@ -1,0 +1,129 @@
+"""Difference: where two fingerprints part, as deep down as can be told."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+
+from keepset.core.fingerprint.facts import Facts
+
+ABSENT = "(absent)"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One thing that changed: where, what it was and what it is now.
+
+    Example:
+        >>> print(Difference("map(decode) > global MEAN", "0.5", "0.25"))
+        map(decode) > global MEAN: 0.5 -> 0.25
+    """
+
+    path: str
+    old: str
+    new: str
+    old_source: str = ""
+    new_source: str = ""
+
+    def __str__(self) -> str:
+        if self.old == self.new:
+            return f"{self.path}: {self.new} has changed"
+        return f"{self.path}: {self.old} -> {self.new}"
+
+    def source_diff(self) -> str:
+        """A unified diff of the normalised sources; empty unless both are known and differ."""
+        if not self.old_source or not self.new_source:
+            return ""
+        lines = difflib.unified_diff(
+            self.old_source.splitlines(), self.new_source.splitlines(), "old", "new", "", "", 2, ""
+        )
+        return "\n".join(lines)
+
+
+def differences(old: Facts, new: Facts, *, name: str = "") -> list[Difference]:
+    """What changed between two fingerprints: empty exactly when their digests are equal.
+
+    Args:
+        old: The facts that were kept.
+        new: The facts of now.
+        name: What the path of each difference starts with, such as ``"map(decode)"``.
+    """
+    return _Comparison(old, new).run((name,) if name else ())
+
+
+class _Comparison:
+    def __init__(self, old: Facts, new: Facts) -> None:
+        self._roots = (old, new)
+        # What occurs twice is spelled out once: these find the place.
+        self._full_old, self._full_new = _spelled_out(old), _spelled_out(new)
+        self._seen: set[tuple[str, str]] = set()
+
+    def run(self, path: tuple[str, ...]) -> list[Difference]:
+        old, new = self._roots
+        if old.digest == new.digest:
+            return []
+        return self._compare(old, new, path) or [_difference(path, old, new)]
+
+    def _compare(self, old: Facts, new: Facts, path: tuple[str, ...]) -> list[Difference]:
+        if old.digest == new.digest or (old.digest, new.digest) in self._seen:
+            return []
+        self._seen.add((old.digest, new.digest))
+        old = self._full_old.get(old.digest, old)
+        new = self._full_new.get(new.digest, new)
+        if old.kind != new.kind:
+            return [_difference(path, old, new)]
+        changed = [_difference(path, old, new)] if old.own != new.own else []
+        ours, theirs = _numbered(old), _numbered(new)
+        for key in chain(ours, (key for key in theirs if key not in ours)):
+            inner = (*path, key[0])
+            if key in ours and key in theirs:
+                changed += self._compare(ours[key], theirs[key], inner)
+            elif old.own == new.own:
+                # Otherwise the change of the thing itself says why a part came or went.
+                changed.append(_difference(inner, ours.get(key), theirs.get(key)))
+        # Parts that were seen elsewhere explain it; else it was in what the tree leaves out.
+        explained = changed or any(
+            (ours[key].digest, theirs[key].digest) in self._seen
+            for key in ours.keys() & theirs.keys()
+        )
+        return changed if explained else [_difference(path, old, new)]
+
+
+def changed_versions(old: Facts, new: Facts) -> list[Difference]:
+    """The libraries whose version is not what it was; they count only in strict fingerprints."""
+    names = sorted(old.versions.keys() | new.versions.keys())
+    pairs = [(name, old.versions.get(name), new.versions.get(name)) for name in names]
+    return [
+        Difference(f"version of {name}", was, now)
+        for name, was, now in pairs
+        if was is not None and now is not None and was != now
+    ]
+
+
+def _difference(path: tuple[str, ...], old: Facts | None, new: Facts | None) -> Difference:
+    where = " > ".join(path) or (new or old or Facts("", "", "")).kind
+    if old is None or new is None:
+        return Difference(where, old.text if old else ABSENT, new.text if new else ABSENT)
+    return Difference(where, old.text, new.text, old.source, new.source)
+
+
+def _numbered(facts: Facts) -> dict[tuple[str, int], Facts]:
+    """The children by label and, where a label occurs more than once, by its occurrence."""
+    result: dict[tuple[str, int], Facts] = {}
+    counts: dict[str, int] = {}
+    for label, child in facts.children:
+        counts[label] = counts.get(label, -1) + 1
+        result[label, counts[label]] = child
+    return result
+
+
+def _spelled_out(root: Facts) -> dict[str, Facts]:
+    return {facts.digest: facts for facts in _walk(root) if facts.children or facts.source}
+
+
+def _walk(facts: Facts) -> Iterator[Facts]:
+    yield facts
+    for _, child in facts.children:
+        yield from _walk(child)

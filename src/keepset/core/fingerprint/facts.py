@@ -1,0 +1,100 @@
+"""Facts: what a fingerprint was made from, as a small tree that can be kept and compared."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from keepset.errors import FingerprintError
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The fingerprint of one thing, and what went into it.
+
+    The tree is for people: it is cut where it grows too deep or too wide, and what occurs twice is
+    spelled out once. The digest always counts everything.
+
+    Attributes:
+        digest: 128 bits in hex; equal for equal values, in every process and on every machine.
+        kind: What sort of thing it is: ``"int"``, ``"function"``, ``"array"``.
+        text: A short description.
+        own: Hex digest of the thing without its children, so that one can tell which changed.
+        children: What it consists of, by label: captured variables, globals, items, attributes.
+        source: For the user's own functions, their source without comments and docstrings.
+        versions: Of a whole result, the libraries that it refers to by name only.
+    """
+
+    digest: str
+    kind: str
+    text: str
+    own: str = ""
+    children: tuple[tuple[str, Facts], ...] = ()
+    source: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+
+def digest_of(*parts: bytes) -> bytes:
+    """128 bits of the parts, each counted with its length."""
+    state = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        state.update(len(part).to_bytes(8, "little"))
+        state.update(part)
+    return state.digest()
+
+
+def combine(kind: str, text: str, children: Iterable[tuple[str, Facts]]) -> Facts:
+    """The facts of something made of parts that have facts already, such as a pipeline stage.
+
+    Example:
+        >>> from keepset.core.fingerprint import fingerprint_of_value
+        >>> size = fingerprint_of_value(32)
+        >>> combine("batch", "batch(32)", [("batch_size", size)]).children[0][1].text
+        '32'
+    """
+    children = tuple(children)
+    versions: dict[str, str] = {}
+    parts = []
+    for label, child in children:
+        versions.update(child.versions)
+        parts += [label.encode(), bytes.fromhex(child.digest)]
+    own = digest_of(kind.encode())
+    digest = digest_of(b"combined", own, *parts).hex()
+    return Facts(digest, kind, text, own.hex(), children, versions=dict(sorted(versions.items())))
+
+
+def facts_to_json(facts: Facts) -> dict[str, Any]:
+    """Plain data that :func:`facts_from_json` reads back."""
+    data: dict[str, Any] = {"digest": facts.digest, "kind": facts.kind, "text": facts.text}
+    if facts.own:
+        data["own"] = facts.own
+    if facts.children:
+        data["children"] = [[label, facts_to_json(child)] for label, child in facts.children]
+    if facts.source:
+        data["source"] = facts.source
+    if facts.versions:
+        data["versions"] = dict(facts.versions)
+    return data
+
+
+def facts_from_json(data: Any) -> Facts:
+    """Read what :func:`facts_to_json` made; anything else is a :class:`FingerprintError`."""
+    try:
+        texts = {key: data.get(key, "") for key in ("digest", "kind", "text", "own", "source")}
+        children = [(label, facts_from_json(child)) for label, child in data.get("children", ())]
+        versions = dict(data.get("versions", {}))
+        strings = [
+            *texts.values(),
+            *versions,
+            *versions.values(),
+            *(label for label, _ in children),
+        ]
+        if not texts["digest"] or not all(isinstance(text, str) for text in strings):
+            raise TypeError("a text is missing or is not a text")
+    except (AttributeError, TypeError, ValueError) as error:
+        raise FingerprintError(
+            f"{data!r:.60} does not describe a fingerprint ({error}); read what facts_to_json gave"
+        ) from error
+    return Facts(**texts, children=tuple(children), versions=versions)

@@ -1,0 +1,214 @@
+"""Functions: the user's own count by value with all that they use, those of libraries by name."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import types
+import weakref
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import CodeType, FunctionType
+from typing import Any
+
+from keepset.core.fingerprint.code import code_digest, version_note
+from keepset.core.fingerprint.names import followed, resolved_import
+from keepset.core.fingerprint.origin import is_library_function, library_of
+from keepset.core.fingerprint.reach import Reach, reach_of
+from keepset.core.fingerprint.sketch import ByName, Part, Sketch, part
+from keepset.core.fingerprint.source import find_source
+from keepset.core.fingerprint.syntax import canonical_bytes, canonical_source
+
+_DESCRIPTORS = (
+    types.MethodDescriptorType,
+    types.WrapperDescriptorType,
+    types.ClassMethodDescriptorType,
+    types.GetSetDescriptorType,
+    types.MemberDescriptorType,
+)
+_BUILTIN = (types.BuiltinFunctionType, types.MethodWrapperType)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What the code of one function says, which never changes."""
+
+    content: bytes
+    source: str
+    note: str
+    reach: Reach
+
+
+# By identity and not by equality: equal code may come from sources that differ (`1 + 2` and `3`).
+_readings: dict[int, tuple[weakref.ref[CodeType], _Reading]] = {}
+
+
+def function_sketch(value: Any) -> Sketch | None:
+    """The sketch of anything made to be called; None for other values and callable objects."""
+    if isinstance(value, FunctionType):
+        return _library_function(value) if is_library_function(value) else _function(value)
+    if isinstance(value, functools.partial):
+        return _partial(value)
+    if isinstance(value, functools._lru_cache_wrapper):
+        # What the cache holds follows from the function.
+        return Sketch(
+            "cached function", "cached function", parts=[part("function", value.__wrapped__)]
+        )
+    if isinstance(value, types.MethodType):
+        name = value.__func__.__name__ if hasattr(value.__func__, "__name__") else "method"
+        return _named(value) or Sketch(
+            "method",
+            f"method {name}",
+            parts=[part(f"function {name}", value.__func__), part("self", value.__self__)],
+        )
+    if isinstance(value, _BUILTIN):
+        return _named(value) or _builtin_method(value)
+    if isinstance(value, _DESCRIPTORS):
+        owner = part("class", value.__objclass__)
+        return Sketch("method", value.__qualname__, value.__name__.encode(), [owner])
+    if isinstance(value, staticmethod | classmethod):
+        return Sketch(
+            type(value).__name__, type(value).__name__, parts=[part("function", value.__func__)]
+        )
+    if isinstance(value, property):
+        used = [("fget", value.fget), ("fset", value.fset), ("fdel", value.fdel)]
+        return Sketch("property", "property", parts=[part(*each) for each in used if each[1]])
+    if isinstance(value, functools.cached_property):
+        return Sketch("property", "cached property", parts=[part("fget", value.func)])
+    if isinstance(value, CodeType):
+        own = version_note().encode() + code_digest(value)
+        return Sketch("code", f"compiled code of {value.co_name} ({version_note()})", own)
+    return None
+
+
+def _function(value: FunctionType) -> Sketch:
+    reading = _reading(value.__code__)
+    return Sketch(
+        "function",
+        f"function {value.__name__}{reading.note}",
+        reading.content,
+        [*_defaults(value), *_captured(value, reading.reach), *_used(value, reading.reach)]
+        + [part(f"attribute {name}", item) for name, item in sorted(vars(value).items())],
+        source=reading.source,
+    )
+
+
+def _library_function(value: FunctionType) -> Sketch:
+    """By name, and by what a library's decorator was given: contextmanager, singledispatch."""
+    name = f"{value.__module__}.{value.__qualname__}"
+    if value.__code__.co_freevars or hasattr(value, "__wrapped__"):
+        name = f"{value.__globals__.get('__name__')}.{value.__code__.co_qualname}"
+    registry = getattr(value, "registry", None)
+    if registry is not None and hasattr(value, "dispatch"):
+        # The rest of what singledispatch captures is a cache that fills with use.
+        parts = [part("registry", registry)]
+    else:
+        parts = [_machinery(each) for each in _captured(value, Reach())]
+    if hasattr(value, "__wrapped__"):
+        parts.append(part("wrapped function", value.__wrapped__))
+    library = str(value.__globals__.get("__name__", "")).partition(".")[0]
+    return Sketch("library function", name, name.encode(), parts, library=library)
+
+
+def _machinery(found: Part) -> Part:
+    """A lock that a library holds for itself counts by its type: nobody can change its meaning."""
+    if type(found.value).__module__ in ("_thread", "threading"):
+        found.value = ByName(f"{type(found.value).__module__}.{type(found.value).__name__}")
+    return found
+
+
+def _reading(code: CodeType) -> _Reading:
+    kept = _readings.get(id(code))
+    if kept is not None and kept[0]() is code:
+        return kept[1]
+    node = find_source(code)
+    if node is not None:
+        reading = _Reading(
+            b"source" + canonical_bytes(node), canonical_source(node), "", reach_of(code)
+        )
+    else:
+        note = f" (compiled code of {version_note()}: no source that matches it)"
+        content = b"code" + version_note().encode() + code_digest(code)
+        reading = _Reading(content, "", note, reach_of(code))
+    key = id(code)
+    _readings[key] = weakref.ref(code, lambda _: _readings.pop(key, None)), reading
+    return reading
+
+
+def _defaults(value: FunctionType) -> Iterator[Part]:
+    names = value.__code__.co_varnames[: value.__code__.co_argcount]
+    defaults = value.__defaults__ or ()
+    for name, default in zip(names[len(names) - len(defaults) :], defaults, strict=True):
+        yield part(f"default {name}", default)
+    for name, default in sorted((value.__kwdefaults__ or {}).items()):
+        yield part(f"default {name}", default)
+
+
+def _captured(value: FunctionType, reach: Reach) -> Iterator[Part]:
+    cells = zip(value.__code__.co_freevars, value.__closure__ or (), strict=True)
+    for name, cell in sorted(cells, key=lambda pair: pair[0]):
+        try:
+            content = cell.cell_contents
+        except ValueError:
+            continue  # not assigned yet; the function says so itself when it is called
+        if name == "__class__":
+            # What super() needs.
+            yield part("class of the method", content)
+        else:
+            yield from _labelled("captured", name, followed(name, content, reach.names.get(name)))
+
+
+def _used(value: FunctionType, reach: Reach) -> Iterator[Part]:
+    free = set(value.__code__.co_freevars)
+    for name, chains in reach.names.items():
+        if name not in free and name in value.__globals__:
+            found = followed(name, value.__globals__[name], chains)
+            yield from _labelled("global", name, found)
+    for imported, chains in reach.imports.items():
+        name = imported.attribute or imported.module
+        content = resolved_import(imported, value.__globals__)
+        yield from _labelled("imported", name, followed(name, content, chains))
+
+
+def _labelled(word: str, name: str, found: list[tuple[str, Any]]) -> Iterator[Part]:
+    for where, content in found:
+        label = f"helper {where}" if _is_helper(word, content) else f"{word} {where}"
+        yield Part(label, content, f"{word} {where}".encode())
+
+
+def _is_helper(word: str, content: Any) -> bool:
+    return word != "captured" and isinstance(content, FunctionType | type)
+
+
+def _partial(value: functools.partial[Any]) -> Sketch:
+    parts = [part("function", value.func)]
+    parts += [part(f"argument {i}", item) for i, item in enumerate(value.args)]
+    parts += [part(f"argument {name}", item) for name, item in sorted(value.keywords.items())]
+    own = b"" if type(value) is functools.partial else type(value).__name__.encode()
+    return Sketch("partial", "functools.partial", own, parts)
+
+
+def _named(value: Any) -> Sketch | None:
+    """What can be found in a library's module by name: len, np.array, random.shuffle."""
+    name = value.__name__
+    owner = getattr(value, "__self__", None)
+    modules = [getattr(value, "__module__", None), getattr(type(owner), "__module__", None)]
+    for module in modules:
+        # random.shuffle is a method of a generator inside the module, whose state does not count.
+        if module and _same(getattr(sys.modules.get(module), name, None), value):
+            full = f"{module}.{name}"
+            library = module.partition(".")[0]
+            return Sketch("library function", full, full.encode(), library=library)
+    return None
+
+
+def _same(found: Any, value: Any) -> bool:
+    return type(found) is type(value) and bool(found == value)
+
+
+def _builtin_method(value: Any) -> Sketch:
+    owner = value.__self__
+    if owner is None or isinstance(owner, types.ModuleType):
+        full = f"{value.__module__}.{value.__qualname__}"
+        return Sketch("library function", full, full.encode(), library=library_of(value))
+    return Sketch("method", value.__qualname__, value.__name__.encode(), [part("self", owner)])

@@ -1,0 +1,97 @@
+"""Names: what a global name, or an import inside a function, leads to.
+
+A module counts by its name. Where a function takes attributes of the user's own module, these count
+by value and the rest of the module does not; what it takes from a library counts by name.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from pathlib import PurePath
+from types import FunctionType, ModuleType
+from typing import Any
+
+from keepset.core.fingerprint.origin import (
+    is_library_class,
+    is_library_function,
+    is_library_module,
+    is_library_name,
+)
+from keepset.core.fingerprint.reach import Chain, Imported
+from keepset.core.fingerprint.sketch import ByName, Sketch
+
+_MISSING = object()
+
+
+def followed(name: str, value: Any, chains: list[Chain] | None) -> list[tuple[str, Any]]:
+    """What a function takes from ``value`` by these chains of attributes, with readable names."""
+    if not isinstance(value, ModuleType):
+        return [(name, value)]
+    found: dict[str, Any] = {}
+    for chain in chains or [()]:
+        where, content = _follow(name, value, chain)
+        found[where] = content
+    return list(found.items())
+
+
+def _follow(name: str, value: Any, chain: Chain) -> tuple[str, Any]:
+    taken = 0
+    while isinstance(value, ModuleType) and taken < len(chain):
+        if is_library_module(value) and not _leads_to_users_code(value, chain[taken:]):
+            return ".".join((name, *chain)), ByName(".".join((value.__name__, *chain[taken:])))
+        inner = getattr(value, chain[taken], _MISSING)
+        if inner is _MISSING:
+            break
+        value, taken = inner, taken + 1
+    return ".".join((name, *chain[:taken])), value
+
+
+def _leads_to_users_code(value: Any, chain: Chain) -> bool:
+    """Whether somebody has put a function or class of their own into a library's module."""
+    for attribute in chain:
+        if not isinstance(value, ModuleType):
+            break
+        value = vars(value).get(attribute)
+    if isinstance(value, FunctionType):
+        return not is_library_function(value)
+    return isinstance(value, type) and not is_library_class(value)
+
+
+def resolved_import(imported: Imported, namespace: dict[str, Any]) -> Any:
+    """What an import inside a function will bind.
+
+    The user's own modules are imported for that, as the function would do it; libraries are not.
+    """
+    package = namespace.get("__package__") or ""
+    try:
+        dots = "." * imported.level
+        whole = importlib.util.resolve_name(dots + imported.whole, package)
+        if is_library_name(whole):
+            return ByName(".".join(filter(None, (imported.module, imported.attribute))))
+        module = importlib.import_module(whole)
+        if imported.attribute is None:
+            same = imported.level or imported.module == imported.whole
+            return module if same else sys.modules[imported.module]
+        if hasattr(module, imported.attribute):
+            return getattr(module, imported.attribute)
+        return importlib.import_module(f"{whole}.{imported.attribute}")
+    except ImportError:
+        # The function may be prepared for that; if not, running it says so.
+        return ByName(f"{imported.whole} (cannot be imported)")
+
+
+def module_sketch(value: Any) -> Sketch | None:
+    """The sketch of a module or of a library's name; None for everything else."""
+    if isinstance(value, ByName):
+        library = value.name.partition(".")[0] if " " not in value.name else ""
+        return Sketch("library name", value.name, value.name.encode(), library=library)
+    if not isinstance(value, ModuleType):
+        return None
+    name = value.__name__
+    file = getattr(value, "__file__", None)
+    if name == "__main__" and file:
+        name = PurePath(file).stem  # a script is called by its name when it is imported
+    library = name.partition(".")[0] if is_library_module(value) else ""
+    return Sketch("module", f"module {name}", name.encode(), library=library)

@@ -1,0 +1,121 @@
+"""Origin: whether code is the user's own, which counts by value, or a library's, by name.
+
+A library is what is installed (in site-packages, dist-packages or the target of an installer), what
+comes with Python, and Keepset itself. Everything else is the user's: scripts, notebooks, modules
+next to them, and packages installed in editable mode.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import importlib.util
+import os
+import platform
+import sys
+import sysconfig
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+_KEEPSET = str(Path(__file__).resolve().parents[2]) + os.sep
+_INSTALLED = ("site-packages", "dist-packages")
+
+
+def is_library_module(module: ModuleType) -> bool:
+    file = getattr(module, "__file__", None)
+    if file:
+        return _is_library_file(file)
+    places = list(getattr(module, "__path__", ()))
+    if places:
+        return all(map(_is_library_file, places))
+    # Without a file it is built into Python, or was typed into a shell or made by hand.
+    origin = getattr(getattr(module, "__spec__", None), "origin", None)
+    return origin in ("built-in", "frozen") or module.__name__ in sys.builtin_module_names
+
+
+def is_library_name(name: str) -> bool:
+    """Whether a module is a library's, judged without importing it if it is not there yet."""
+    module = sys.modules.get(name)
+    if module is not None:
+        return is_library_module(module)
+    top = name.partition(".")[0]
+    if top != name:
+        return is_library_name(top)
+    spec = importlib.util.find_spec(top)
+    if spec is None:
+        return False
+    places = [spec.origin] if spec.has_location else list(spec.submodule_search_locations or ())
+    return all(_is_library_file(place) for place in places if place)
+
+
+def is_library_function(function: FunctionType) -> bool:
+    # Not by __module__, which functools.wraps copies from the wrapped function.
+    file = function.__code__.co_filename
+    if not file.startswith("<"):
+        return _is_library_file(file)
+    if file.startswith("<frozen"):
+        return True
+    module = sys.modules.get(function.__globals__.get("__name__", ""))
+    made_there = module is not None and function.__globals__ is vars(module)
+    return module is not None and made_there and is_library_module(module)
+
+
+def is_library_class(kind: type) -> bool:
+    module = sys.modules.get(kind.__module__)
+    return module is not None and is_library_module(module)
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_library_file(file: str) -> bool:
+    if file.startswith("<frozen"):
+        return True
+    path = os.path.abspath(file)
+    if path.startswith(_KEEPSET) or any(name in path.split(os.sep) for name in _INSTALLED):
+        return True
+    return path.startswith(_standard_library()) or _is_in_target(path)
+
+
+def _is_in_target(path: str) -> bool:
+    """Whether a file was installed into a folder of its own (``pip install --target``)."""
+    roots = [root for root in map(os.path.abspath, sys.path) if path.startswith(root + os.sep)]
+    if not roots:
+        return False
+    root = max(roots, key=len)
+    return path[len(root) + 1 :].split(os.sep)[0] in _installed_in(root)
+
+
+@functools.lru_cache(maxsize=256)
+def _installed_in(folder: str) -> frozenset[str]:
+    """The files and folders at the top of ``folder`` that installers have put there."""
+    records = Path(folder).glob("*.dist-info/RECORD")
+    return frozenset(
+        line.partition(",")[0].partition("/")[0]
+        for record in records
+        for line in record.read_text(encoding="utf-8", errors="replace").splitlines()
+    )
+
+
+@functools.cache
+def _standard_library() -> tuple[str, ...]:
+    paths = {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")}
+    return tuple({form + os.sep for path in paths for form in (path, os.path.realpath(path))})
+
+
+def library_of(thing: Any) -> str:
+    """The package that a class, a function or a module comes from."""
+    return str(getattr(thing, "__module__", None) or "builtins").partition(".")[0]
+
+
+@functools.cache
+def library_version(package: str) -> tuple[str, str]:
+    """The name and version under which a package is recorded."""
+    if package in sys.stdlib_module_names or package == "builtins":
+        return "python", platform.python_version()
+    version = getattr(sys.modules.get(package), "__version__", None)
+    if not isinstance(version, str):
+        try:
+            version = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            version = "unknown"
+    return package, version

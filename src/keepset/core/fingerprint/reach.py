@@ -1,0 +1,131 @@
+"""Reach: the names outside a function that its code uses, and how far along their attributes."""
+
+from __future__ import annotations
+
+import dis
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from types import CodeType
+
+Chain = tuple[str, ...]
+
+_ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD"}
+# Instructions that may stand between a name and its attributes and change nothing.
+_SILENT = {"EXTENDED_ARG", "CACHE", "NOP", "PUSH_NULL"}
+_GLOBALS = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"}
+
+# What a module says about itself depends on where it lies and how it was started.
+_OF_THE_MODULE = {
+    "__annotations__",
+    "__builtins__",
+    "__cached__",
+    "__debug__",
+    "__doc__",
+    "__file__",
+    "__loader__",
+    "__name__",
+    "__package__",
+    "__path__",
+    "__spec__",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """An ``import`` inside a function: ``module`` (``level`` dots up), or a name from it.
+
+    ``whole`` is the module that gets imported where ``module`` is only the first part of it.
+    """
+
+    module: str
+    level: int
+    attribute: str | None
+    whole: str
+
+
+@dataclass(slots=True)
+class Reach:
+    """What a code object and those inside it use, in sorted order.
+
+    Attributes:
+        names: Global or captured names, each with the attribute chains that follow it.
+        imports: What is imported inside the function, with the chains that follow it.
+    """
+
+    names: dict[str, list[Chain]] = field(default_factory=dict)
+    imports: dict[Imported, list[Chain]] = field(default_factory=dict)
+
+
+def reach_of(code: CodeType) -> Reach:
+    """Read the reach of a function from its bytecode, which is there even if its source is not."""
+    bound: dict[str, Imported] = {}
+    for inner in _with_nested(code):
+        bound.update(_imports(inner))
+    names: dict[str, set[Chain]] = defaultdict(set)
+    imports: dict[Imported, set[Chain]] = {imported: set() for imported in bound.values()}
+    for inner in _with_nested(code):
+        for name, is_outer, chain in _loads(inner):
+            if name in bound:
+                imports[bound[name]].add(chain)
+            elif is_outer and name not in _OF_THE_MODULE | set(code.co_cellvars):
+                names[name].add(chain)
+    return Reach(
+        {name: sorted(names[name]) for name in sorted(names)},
+        {found: sorted(imports[found]) for found in sorted(imports, key=repr)},
+    )
+
+
+def _with_nested(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _with_nested(constant)
+
+
+def _instructions(code: CodeType) -> list[dis.Instruction]:
+    return [found for found in dis.get_instructions(code) if found.opname not in _SILENT]
+
+
+def _loads(code: CodeType) -> Iterator[tuple[str, bool, Chain]]:
+    """Each name that is loaded, whether it comes from outside, and the attributes taken from it."""
+    instructions = _instructions(code)
+    for at, found in enumerate(instructions):
+        outer = found.opname in _GLOBALS or "DEREF" in found.opname
+        if not found.opname.startswith(("LOAD_FAST", "STORE_FAST_LOAD")) and not (
+            outer and found.opname.startswith("LOAD")
+        ):
+            continue
+        # Newer versions load two locals at once; attributes belong to the last.
+        name = found.argval[-1] if isinstance(found.argval, tuple) else found.argval
+        chain = []
+        for follower in instructions[at + 1 :]:
+            if follower.opname not in _ATTRIBUTES:
+                break
+            chain.append(follower.argval)
+        yield name, outer, tuple(chain)
+
+
+def _imports(code: CodeType) -> Iterator[tuple[str, Imported]]:
+    """The local names that imports bind."""
+    instructions = _instructions(code)
+    for at, found in enumerate(instructions):
+        if found.opname != "IMPORT_NAME":
+            continue
+        level, listed = instructions[at - 2].argval, instructions[at - 1].argval
+        whole: str = found.argval
+        attribute: str | None = None
+        is_alias = False
+        for follower in instructions[at + 1 :]:
+            if follower.opname == "IMPORT_FROM":
+                attribute, is_alias = (follower.argval if listed else None), True
+            elif follower.opname.startswith("STORE_"):
+                # `import a.b` binds a; `import a.b as c` binds a.b.
+                module = whole if is_alias else whole.partition(".")[0]
+                name = follower.argval
+                bound = name[0] if isinstance(name, tuple) else name
+                yield bound, Imported(module, level, attribute, whole)
+                if not listed:
+                    break
+            elif follower.opname != "SWAP" and (listed or follower.opname != "POP_TOP"):
+                break

@@ -1,0 +1,126 @@
+"""Syntax: a function's source in the one form that counts.
+
+What does not change what a function does is taken out: comments, formatting, docstrings, the
+annotations of functions and local variables, positions, and of the function itself its name, its
+decorators and the expressions of its defaults (what those gave counts by value). Annotations in
+the body of a class stay, because dataclasses and their kind read them.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+from keepset.core.fingerprint.plain import token
+
+FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+# Positions are attributes and not fields; these fields do not change what code does.
+_IGNORED_FIELDS = {"ctx", "kind", "type_comment", "type_params"}
+
+_MAX_SOURCE = 20_000
+
+
+def canonical_bytes(node: FunctionNode) -> bytes:
+    """The bytes of a function's syntax tree: the same in every version of Python that knows it."""
+    counted = _normalised(node)
+    if not isinstance(counted, ast.Lambda):
+        counted.name = "function"
+    return b"".join(_bytes(counted))
+
+
+def canonical_source(node: FunctionNode) -> str:
+    """The normalised source, for people."""
+    text = ast.unparse(ast.fix_missing_locations(_normalised(node)))
+    return text if len(text) <= _MAX_SOURCE else text[:_MAX_SOURCE] + "\n..."
+
+
+def has_docstring(node: FunctionNode) -> bool:
+    return not isinstance(node, ast.Lambda) and ast.get_docstring(node, clean=False) is not None
+
+
+def _normalised(node: FunctionNode) -> FunctionNode:
+    copy: Any = _Normaliser().visit(_copied(node))
+    copy.args.defaults = []
+    # None keeps the place of a keyword argument without a default.
+    copy.args.kw_defaults = [None] * len(copy.args.kw_defaults)
+    if not isinstance(copy, ast.Lambda):
+        copy.decorator_list = []
+    return copy  # type: ignore[no-any-return]
+
+
+def _copied(node: Any) -> Any:
+    """A deep copy, because the tree of a file is shared by all its functions."""
+    if isinstance(node, list):
+        return [_copied(item) for item in node]
+    if not isinstance(node, ast.AST):
+        return node
+    fields = {name: _copied(value) for name, value in ast.iter_fields(node)}
+    return ast.copy_location(type(node)(**fields), node)
+
+
+class _Normaliser(ast.NodeTransformer):
+    def __init__(self) -> None:
+        self._in_class = False
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        outer, self._in_class = self._in_class, self._scope_is_class(node)
+        super().generic_visit(node)
+        self._in_class = outer
+        body = getattr(node, "body", None)
+        if body == []:
+            node.body = [ast.Pass()]  # type: ignore[attr-defined]
+        return node
+
+    def _scope_is_class(self, node: ast.AST) -> bool:
+        if isinstance(node, ast.ClassDef):
+            return True
+        function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+        return False if isinstance(node, function) else self._in_class
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        # Docstrings, and other texts that are only there to be read.
+        return None if isinstance(node.value, ast.Constant) else self.generic_visit(node)
+
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        node.annotation = None
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.returns = None
+        return self.generic_visit(node)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
+        node.returns = None
+        return self.generic_visit(node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        if self._in_class:
+            return self.generic_visit(node)
+        if node.value is not None:
+            return self.generic_visit(ast.Assign(targets=[node.target], value=node.value))
+        # Without a value it still makes the name a local one.
+        node.annotation = ast.Constant(None)
+        return node
+
+
+def _bytes(node: Any) -> Iterator[bytes]:
+    # Own code and not ast.dump, whose form changes with Python: fields that are empty do not count,
+    # so that a new one does not either.
+    if isinstance(node, ast.AST):
+        yield b"(" + type(node).__name__.encode()
+        for name, value in ast.iter_fields(node):
+            empty = (value is None and not isinstance(node, ast.Constant)) or value == []
+            if name not in _IGNORED_FIELDS and not empty:
+                yield b" " + name.encode() + b"="
+                yield from _bytes(value)
+        yield b")"
+    elif isinstance(node, list):
+        yield b"["
+        for item in node:
+            yield from _bytes(item)
+        yield b"]"
+    else:
+        content = token(node) or repr(node).encode()
+        yield len(content).to_bytes(4, "little") + content

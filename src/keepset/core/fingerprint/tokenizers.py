@@ -1,0 +1,66 @@
+"""Tokenizers: by their rules and vocabulary, not by what their last call left behind.
+
+A fast tokenizer of Hugging Face writes the padding and truncation of each call into the tokenizer
+under it, and a slow one fills caches. So a tokenizer of ``tokenizers`` counts by its serialised
+form, and one of ``transformers`` by that form without padding and truncation (or, if it has none,
+by its vocabulary) and by the settings that calls read.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from keepset.core.fingerprint.sketch import Part, Sketch, part
+
+# What a call reads. Paths and the name on the hub are not among them.
+_SETTINGS = (
+    "add_bos_token",
+    "add_eos_token",
+    "add_prefix_space",
+    "bpe_ranks",
+    "chat_template",
+    "clean_up_tokenization_spaces",
+    "do_lower_case",
+    "model_input_names",
+    "model_max_length",
+    "pad_token_type_id",
+    "padding_side",
+    "special_tokens_map",
+    "split_special_tokens",
+    "truncation_side",
+)
+_OF_THE_CALL = ("padding", "truncation")
+
+
+def tokenizer_sketch(value: Any) -> Sketch | None:
+    """The sketch of a tokenizer of Hugging Face; None for everything else."""
+    kind = type(value)
+    if hasattr(kind, "to_str") and hasattr(kind, "token_to_id"):
+        form = part("serialised form", json.loads(value.to_str()))
+        return Sketch("tokenizer", f"{kind.__name__} tokenizer", parts=[_class(kind), form])
+    if not hasattr(kind, "get_vocab") or not hasattr(value, "init_kwargs"):
+        return None
+    parts = [_class(kind), *_rules(value)]
+    parts += [
+        part(f"attribute {name}", getattr(value, name))
+        for name in _SETTINGS
+        if hasattr(value, name)
+    ]
+    return Sketch("tokenizer", f"{kind.__name__} tokenizer", parts=parts)
+
+
+def _class(kind: type) -> Part:
+    return Part(f"class {kind.__name__}", kind, b"class")
+
+
+def _rules(value: Any) -> list[Part]:
+    backend = getattr(value, "backend_tokenizer", None)
+    if backend is not None and hasattr(backend, "to_str"):
+        form = json.loads(backend.to_str())
+        return [part("serialised form", {k: v for k, v in form.items() if k not in _OF_THE_CALL})]
+    rules = [part("vocabulary", value.get_vocab())]
+    model: Any = getattr(value, "sp_model", None)
+    if hasattr(model, "serialized_model_proto"):
+        rules.append(part("model", model.serialized_model_proto()))
+    return rules

@@ -1,0 +1,78 @@
+"""The functions beside the methods: ``ks.save``, ``ks.load`` and ``ks.snapshot``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from keepset.dataset import Dataset
+
+
+def save(
+    dataset: Dataset,
+    path: str | os.PathLike[str],
+    compression: str | None = None,
+    shard_func: Callable[..., Any] | None = None,
+    *,
+    progress: bool | None = None,
+    **options: Any,
+) -> None:
+    """Keep all elements of a data set under ``path``; see :meth:`Dataset.save`.
+
+    Example:
+        >>> import tempfile
+        >>> path = tempfile.mkdtemp()
+        >>> save(Dataset.range(3), path)
+        >>> len(load(path))
+        3
+    """
+    dataset.save(path, compression, shard_func, progress=progress, **options)
+
+
+def load(
+    path: str | os.PathLike[str],
+    element_spec: Any = None,
+    compression: str | None = None,
+    reader_func: Callable[[Any], Any] | None = None,
+    wait: bool = False,
+    *,
+    fingerprint: str | None = None,
+    num_shards: int | None = None,
+    verify: bool = True,
+    **options: Any,
+) -> Dataset:
+    """The data set that was kept under ``path``; see :meth:`Dataset.load`."""
+    return Dataset.load(
+        path,
+        element_spec,
+        compression,
+        reader_func,
+        wait,
+        fingerprint=fingerprint,
+        num_shards=num_shards,
+        verify=verify,
+        **options,
+    )
+
+
+def snapshot(
+    path: str | os.PathLike[str],
+    compression: str | None = "AUTO",
+    reader_func: Callable[[Any], Any] | None = None,
+    shard_func: Callable[..., Any] | None = None,
+    **options: Any,
+) -> Callable[[Dataset], Dataset]:
+    """A snapshot for :meth:`Dataset.apply`; the options are those of :meth:`Dataset.snapshot`.
+
+    Example:
+        >>> import tempfile
+        >>> ds = Dataset.range(3).apply(snapshot(tempfile.mkdtemp()))
+        >>> [int(x) for x in ds]
+        [0, 1, 2]
+    """
+
+    def apply(dataset: Dataset) -> Dataset:
+        return dataset.snapshot(path, compression, reader_func, shard_func, **options)
+
+    return apply

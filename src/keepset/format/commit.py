@@ -1,0 +1,90 @@
+"""Commits: small JSON objects, created once each and never rewritten, that say what is kept."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from crc32c import crc32c
+
+from keepset.errors import CorruptSnapshotError, NewerFormatError
+from keepset.format.version import FORMAT_VERSION
+
+FOLDER = "commits/"
+KINDS = ("append", "complete", "reset", "replace")
+
+
+@dataclass(frozen=True)
+class Commit:
+    """One entry of the log.
+
+    ``run`` names the writer; a commit is told from another one in its place by it.
+    """
+
+    number: int
+    kind: str
+    run: str
+    created_s: float
+    body: dict[str, Any] = field(default_factory=dict)
+
+    def to_bytes(self) -> bytes:
+        facts = {
+            "format": FORMAT_VERSION,
+            "number": self.number,
+            "kind": self.kind,
+            "run": self.run,
+            "created": self.created_s,
+            **self.body,
+        }
+        return _sealed(facts)
+
+
+def commit_name(number: int) -> str:
+    return f"{FOLDER}{number:08d}.json"
+
+
+def commit_number(name: str) -> int | None:
+    """The number in an object's name; None if it is not the name of a commit."""
+    digits = name.removeprefix(FOLDER).removesuffix(".json")
+    if len(digits) != 8 or not (digits.isascii() and digits.isdecimal()):
+        return None
+    return int(digits)
+
+
+def parse_commit(data: bytes, number: int, where: str) -> Commit:
+    """Read a commit; an error if a bit of it is wrong or a newer library wrote it."""
+    try:
+        facts = json.loads(data)
+        if not isinstance(facts, dict):
+            raise ValueError("not an object")
+        if isinstance(facts.get("format"), int) and facts["format"] > FORMAT_VERSION:
+            raise NewerFormatError(
+                f"{where} is of format {facts['format']}, and this version of keepset reads "
+                f"formats up to {FORMAT_VERSION}; install a newer keepset"
+            )
+        if _sealed({k: v for k, v in facts.items() if k != "checksum"}) != data:
+            raise ValueError("the checksum does not fit")
+        commit = Commit(
+            number=int(facts.pop("number")),
+            kind=str(facts.pop("kind")),
+            run=str(facts.pop("run")),
+            created_s=float(facts.pop("created")),
+            body={k: v for k, v in facts.items() if k not in ("format", "checksum")},
+        )
+        if commit.number != number or commit.kind not in KINDS:
+            raise ValueError(f"it is commit {commit.number} of kind {commit.kind!r}")
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise CorruptSnapshotError(
+            f"{where} is damaged: {error}; what it says cannot be trusted, so nothing after it is "
+            "used; restore the file from a copy, or remove the snapshot with `keepset rm`",
+            path=where,
+        ) from error
+    return commit
+
+
+def _sealed(facts: dict[str, Any]) -> bytes:
+    """Canonical JSON, with the checksum of everything before it as the last entry."""
+    text = json.dumps(facts, separators=(",", ":"), ensure_ascii=False)
+    body = text.encode("utf-8", "surrogatepass")
+    return body[:-1] + f',"checksum":"{crc32c(body):08x}"}}'.encode()

@@ -1,0 +1,60 @@
+"""Bytes and text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain, pairwise
+
+import numpy as np
+import pyarrow as pa
+
+from keepset.core.column import Column
+from keepset.core.dtypes import Array
+from keepset.format.encodings.encoding import Encoding, TooLargeError, offsets_of
+
+_LARGEST_OFFSET = 2**31 - 1
+
+
+class Strings(Encoding):
+    """One string per element, or the strings of arrays of them one after another."""
+
+    width = 1
+
+    def __init__(self, wide: bool) -> None:
+        self.type = pa.large_binary() if wide else pa.binary()
+
+    def encode(self, column: Column) -> pa.Array:
+        strings = column if isinstance(column, list) else column.tolist()
+        lengths = np.fromiter(map(len, strings), np.int64, len(strings))
+        offsets = np.zeros(len(strings) + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        if pa.types.is_binary(self.type):
+            if offsets[-1] > _LARGEST_OFFSET:
+                raise TooLargeError
+            offsets = offsets.astype(np.int32)
+        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(strings))]
+        return pa.Array.from_buffers(self.type, len(strings), buffers)
+
+    def decode(self, array: pa.Array) -> Column:
+        data = array.buffers()[2]
+        offsets = offsets_of(array, 0 if data is None else data.size).tolist()
+        memory = memoryview(data) if data is not None else b""
+        column = np.empty(len(array), object)
+        column[:] = [bytes(memory[start:stop]) for start, stop in pairwise(offsets)]
+        return column
+
+    # As items of lists:
+
+    def concat(self, leaves: Sequence[Array]) -> Array:
+        flat = np.empty(sum(leaf.size for leaf in leaves), object)
+        flat[:] = list(chain.from_iterable(leaf.ravel().tolist() for leaf in leaves))
+        return flat
+
+    def to_arrow(self, array: Array) -> pa.Array:
+        return self.encode(array)
+
+    def to_numpy(self, array: pa.Array) -> Array:
+        strings = self.decode(array)
+        assert isinstance(strings, np.ndarray)
+        strings.flags.writeable = False
+        return strings

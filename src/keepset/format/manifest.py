@@ -1,0 +1,174 @@
+"""Manifest: all that is needed to read what was kept, in one JSON value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from keepset.codecs import CODECS
+from keepset.core.spec import Spec, common_supertype, spec_from_json, spec_to_json
+from keepset.errors import KeepsetError
+from keepset.format.order import Order, join_orders, order_from_json
+from keepset.format.segment import ChunkEntry, SegmentEntry
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A segment, and how its chunks are to be read."""
+
+    entry: SegmentEntry
+    spec: Spec
+    wide: bool
+    codec: str
+
+
+@dataclass(frozen=True)
+class KeptChunk:
+    """A chunk: the number of its segment, the shard that it belongs to, and its place."""
+
+    segment: int
+    shard: int
+    entry: ChunkEntry
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """Elements in the order in which they came.
+
+    ``order`` tells the shard of each element, and is None if there is only shard 0; the chunks of
+    one shard are in order.
+    """
+
+    spec: Spec | None
+    elements: int
+    segments: tuple[Segment, ...] = ()
+    chunks: tuple[KeptChunk, ...] = ()
+    order: Order | None = None
+
+    @property
+    def stored_bytes(self) -> int:
+        return sum(segment.entry.size_bytes for segment in self.segments)
+
+    def to_json(self) -> dict[str, Any]:
+        specs: list[Any] = []
+        segments = []
+        for segment in self.segments:
+            spec = spec_to_json(segment.spec)
+            if spec not in specs:
+                specs.append(spec)
+            e = segment.entry
+            ends = [[e.head_bytes, e.head_checksum], [e.foot_bytes, e.foot_checksum]]
+            segments.append(
+                {
+                    "name": e.name,
+                    "bytes": e.size_bytes,
+                    "head": ends[0],
+                    "foot": ends[1],
+                    "spec": specs.index(spec),
+                    "wide": segment.wide,
+                    "codec": segment.codec,
+                }
+            )
+        return {
+            "elements": self.elements,
+            "spec": spec_to_json(self.spec),
+            "specs": specs,
+            "segments": segments,
+            "chunks": [
+                [c.segment, c.shard, e.offset, e.rows, e.raw_bytes, list(e.ends), list(e.checksums)]
+                for c in self.chunks
+                for e in [c.entry]
+            ],
+            "order": None if self.order is None else self.order.to_json(),
+        }
+
+
+def manifest_from_json(value: Any) -> Manifest:
+    """Read what ``to_json`` wrote; anything odd is a ValueError."""
+    try:
+        specs = [spec_from_json(spec) for spec in value["specs"]]
+        segments = tuple(_segment(facts, specs) for facts in value["segments"])
+        chunks = tuple(_chunk(facts, len(segments)) for facts in value["chunks"])
+        order = value["order"]
+        manifest = Manifest(
+            spec=spec_from_json(value["spec"]),
+            elements=int(value["elements"]),
+            segments=segments,
+            chunks=chunks,
+            order=None if order is None else order_from_json(order),
+        )
+    except (KeyError, TypeError, IndexError, AttributeError, OverflowError, KeepsetError) as error:
+        raise ValueError(f"a manifest is not as it should be ({error})") from error
+    _check_counts(manifest)
+    return manifest
+
+
+def join(manifests: Sequence[Manifest]) -> Manifest:
+    """What several writers or commits kept, one after another."""
+    segments: list[Segment] = []
+    chunks: list[KeptChunk] = []
+    for manifest in manifests:
+        first = len(segments)
+        segments += manifest.segments
+        chunks += [replace(chunk, segment=chunk.segment + first) for chunk in manifest.chunks]
+    filled = [manifest for manifest in manifests if manifest.elements]
+    specs = [m.spec for m in filled] or [m.spec for m in manifests[:1]]
+    return Manifest(
+        spec=common_supertype(specs) if specs else None,
+        elements=sum(manifest.elements for manifest in manifests),
+        segments=tuple(segments),
+        chunks=tuple(chunks),
+        order=_join_orders(filled),
+    )
+
+
+def _join_orders(manifests: Sequence[Manifest]) -> Order | None:
+    if all(manifest.order is None for manifest in manifests):
+        return None
+    only_shard = np.zeros(1, np.int64)
+    return join_orders([m.order or Order(only_shard, m.elements) for m in manifests])
+
+
+def _segment(facts: Any, specs: list[Spec]) -> Segment:
+    (head, head_checksum), (foot, foot_checksum) = facts["head"], facts["foot"]
+    name, codec = facts["name"], facts["codec"]
+    if not isinstance(name, str) or not name.startswith("segments/") or ".." in name:
+        raise ValueError(f"{name!r:.80} is not the name of a segment")
+    if codec not in CODECS:
+        raise ValueError(f"there is no compression {codec!r:.40}")
+    numbers = map(int, (facts["bytes"], head, head_checksum, foot, foot_checksum))
+    return Segment(SegmentEntry(name, *numbers), specs[facts["spec"]], bool(facts["wide"]), codec)
+
+
+def _chunk(facts: Any, segments: int) -> KeptChunk:
+    segment, shard, offset, rows, raw_bytes, ends, checksums = facts
+    entry = ChunkEntry(offset, rows, tuple(ends), tuple(checksums), raw_bytes)
+    sound = (
+        0 <= segment < segments
+        and offset >= 0
+        and rows > 0
+        and raw_bytes >= 0
+        and len(ends) == len(checksums) >= 1
+        and all(0 <= a <= b for a, b in zip((0, *ends), ends, strict=False))
+    )
+    if not sound or not all(type(n) is int for n in (shard, offset, rows, raw_bytes, *ends)):
+        raise ValueError("a chunk is listed with numbers that cannot be")
+    return KeptChunk(segment, shard, entry)
+
+
+def _check_counts(manifest: Manifest) -> None:
+    """The chunks must hold what the order tells, shard by shard."""
+    kept: dict[int, int] = {}
+    for chunk in manifest.chunks:
+        kept[chunk.shard] = kept.get(chunk.shard, 0) + chunk.entry.rows
+    told = {0: manifest.elements} if manifest.elements else {}
+    if manifest.order is not None:
+        told = manifest.order.counts()
+    if kept != told or sum(kept.values()) != manifest.elements:
+        raise ValueError(
+            f"{sum(kept.values())} elements are kept in {len(kept)} shards where there should be "
+            f"{manifest.elements} in {len(told)}"
+        )

@@ -1,0 +1,176 @@
+"""Segments: files of chunks, each an Arrow file or a stream of compressed Arrow messages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Protocol
+
+import pyarrow as pa
+from crc32c import crc32c
+
+from keepset.codecs import Codec
+from keepset.core.chunk import Chunk
+from keepset.errors import CorruptSnapshotError
+from keepset.format.layout import Layout
+from keepset.format.message import column_ends, read_batch
+
+_MAGIC = b"ARROW1\0\0"
+
+
+@dataclass(frozen=True)
+class ChunkEntry:
+    """Where a chunk lies in its segment.
+
+    ``ends`` are counted from ``offset``: of what describes the message, then of each column.
+    ``checksums`` are the CRC-32C of the bytes between them. A framed chunk is one piece, and
+    ``raw_bytes`` is the size of what is in it.
+    """
+
+    offset: int
+    rows: int
+    ends: tuple[int, ...]
+    checksums: tuple[int, ...]
+    raw_bytes: int
+
+    @property
+    def stored_bytes(self) -> int:
+        return self.ends[-1]
+
+
+@dataclass(frozen=True)
+class SegmentEntry:
+    """A segment as the log knows it: its size, and the checksums of what is around the chunks."""
+
+    name: str
+    size_bytes: int
+    head_bytes: int
+    head_checksum: int
+    foot_bytes: int
+    foot_checksum: int
+
+
+class Target(Protocol):
+    """Where bytes go: a file or an upload."""
+
+    def write(self, data: Any) -> Any: ...
+
+
+class _Collected:
+    """A file for Arrow's writer that keeps what was written until it is taken."""
+
+    closed = False
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+
+    def write(self, data: Any) -> int:
+        # Arrow hands out views of memory that it may free.
+        self._parts.append(bytes(data))
+        return len(self._parts[-1])
+
+    def flush(self) -> None:
+        """Nothing is held back."""
+
+    def take(self) -> bytes:
+        data, self._parts = b"".join(self._parts), []
+        return data
+
+
+class SegmentWriter:
+    """Writes chunks of one layout into one file."""
+
+    def __init__(self, name: str, layout: Layout, codec: Codec, target: Target) -> None:
+        self.name, self._layout, self._codec, self._target = name, layout, codec, target
+        self._collected = _Collected()
+        options = pa.ipc.IpcWriteOptions(compression=codec.arrow_name)
+        make = pa.ipc.new_stream if codec.is_framed else pa.ipc.new_file
+        self._writer = make(pa.PythonFile(self._collected, "w"), layout.schema, options=options)
+        self._position = 0
+        self._head: tuple[int, int] | None = None
+
+    @property
+    def size_bytes(self) -> int:
+        return self._position
+
+    def write(self, chunk: Chunk) -> ChunkEntry:
+        self._writer.write_batch(self._layout.encode(chunk))
+        message = self._collected.take()
+        if self._head is None:
+            # Arrow writes what comes before the chunks together with the first of them.
+            end = self._end_of_head(message)
+            self._head, message = self._put(message[:end]), message[end:]
+        offset = self._position
+        if self._codec.is_framed:
+            stored, checksum = self._put(message)
+            return ChunkEntry(offset, len(chunk), (stored,), (checksum,), len(message))
+        self._target.write(message)
+        self._position += len(message)
+        view = memoryview(message)
+        ends = tuple(column_ends(view, self._layout.schema))
+        checksums = tuple(crc32c(view[a:b]) for a, b in pairwise((0, *ends)))
+        return ChunkEntry(offset, len(chunk), ends, checksums, len(message))
+
+    def close(self) -> SegmentEntry:
+        """Write what comes after the chunks, and say what the segment is."""
+        assert self._head is not None, "a segment has at least one chunk"
+        self._writer.close()
+        foot = self._put(self._collected.take())
+        return SegmentEntry(self.name, self._position, *self._head, *foot)
+
+    def _end_of_head(self, data: bytes) -> int:
+        schema = 0 if self._codec.is_framed else len(_MAGIC)
+        return schema + 8 + int.from_bytes(data[schema + 4 : schema + 8], "little")
+
+    def _put(self, data: bytes) -> tuple[int, int]:
+        """Write one frame or piece; its size and checksum."""
+        if self._codec.compress is not None:
+            data = self._codec.compress(data)
+        self._target.write(data)
+        self._position += len(data)
+        return len(data), crc32c(data)
+
+
+class ChunkReader:
+    """Turns the bytes of a chunk into elements, and checks them the first time."""
+
+    def __init__(self, layout: Layout, codec: Codec, where: str) -> None:
+        self._layout, self._codec, self._where = layout, codec, where
+
+    def check(self, data: memoryview, entry: ChunkEntry, columns: list[int] | None = None) -> None:
+        """Compare the bytes with their checksums, of all columns or of some."""
+        pieces = list(enumerate(pairwise((0, *entry.ends))))
+        if columns is not None and len(pieces) > 1:
+            pieces = [piece for piece in pieces if piece[0] == 0 or piece[0] - 1 in columns]
+        for number, (start, stop) in pieces:
+            if crc32c(data[start:stop]) != entry.checksums[number]:
+                column = self._layout.names[number - 1] if number else None
+                raise self._damaged(entry, start, f"column {column!r}" if column else "its head")
+
+    def read(self, data: Any, entry: ChunkEntry) -> Chunk:
+        """All columns of a chunk, as views of ``data`` where nothing is compressed."""
+        try:
+            batch = read_batch(self._message(data, entry), self._layout.schema)
+            batch.validate()
+            return self._layout.decode(batch, entry.rows)
+        except (ValueError, pa.ArrowException, OSError) as error:
+            raise self._damaged(entry, 0, f"its contents ({error})") from error
+
+    def _message(self, data: Any, entry: ChunkEntry) -> pa.Buffer:
+        if self._codec.decompress_into is None:
+            return pa.py_buffer(data)
+        target = bytearray(entry.raw_bytes)
+        size = self._codec.decompress_into(data, target)
+        if size != entry.raw_bytes:
+            raise ValueError(f"{size} bytes were found where {entry.raw_bytes} were expected")
+        return pa.py_buffer(target)
+
+    def _damaged(self, entry: ChunkEntry, start: int, what: str) -> CorruptSnapshotError:
+        at = entry.offset + start
+        return CorruptSnapshotError(
+            f"{self._where} is damaged at byte {at}: the chunk of {entry.rows} elements that "
+            f"begins at byte {entry.offset} fails in {what}; run `keepset verify --repair` on the "
+            "snapshot to drop what is damaged, so that the next run computes it again",
+            path=self._where,
+            byte=at,
+        )

@@ -1,0 +1,1 @@
+"""Snapshots: write, commit, reuse and replay what a pipeline gives."""

@@ -1,0 +1,147 @@
+"""Leases: the heartbeat of a live writer. Advice for others, never what correctness rests on."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from keepset.errors import ObjectMissingError, StorageError
+from keepset.storage import Store
+
+FOLDER = "leases/"
+BEAT_S = 10.0
+
+
+@dataclass(frozen=True)
+class Holder:
+    """Who writes: a process of a machine since it was started."""
+
+    run: str
+    host: str
+    boot: str
+    pid: int
+    started: str
+    since: float
+    beat: float
+
+    @property
+    def is_here(self) -> bool:
+        return (self.host, self.boot) == (socket.gethostname(), _boot_id())
+
+    def is_alive(self, expiry_s: float) -> bool:
+        """Whether the writer is at work: certain on this machine, judged by its beat elsewhere."""
+        if self.is_here:
+            return _start_of(self.pid) == self.started
+        return time.time() - self.beat < expiry_s
+
+    def __str__(self) -> str:
+        return f"process {self.pid} on {self.host}"
+
+
+class Lease:
+    """Says that this process writes, until it is released or the process ends."""
+
+    def __init__(self, store: Store, run: str) -> None:
+        self._store, self._run, self._since = store, run, time.time()
+        self._released = threading.Event()
+        self._beat()
+        self._thread = threading.Thread(target=self._go_on, name="keepset-lease", daemon=True)
+        self._thread.start()
+
+    def _beat(self) -> None:
+        pid = os.getpid()
+        holder = Holder(
+            self._run,
+            socket.gethostname(),
+            _boot_id(),
+            pid,
+            _start_of(pid),
+            self._since,
+            time.time(),
+        )
+        self._store.put(f"{FOLDER}{self._run}.json", json.dumps(asdict(holder)).encode())
+
+    def _go_on(self) -> None:
+        while not self._released.wait(BEAT_S):
+            # Whoever cannot reach the store cannot commit either, and will hear of it there.
+            with suppress(StorageError):
+                self._beat()
+
+    def earlier_holder(self, expiry_s: float) -> Holder | None:
+        """A live writer that began before this one, should both have begun at the same moment."""
+        ours = (self._since, self._run)
+        return _first_live(self._store, expiry_s, lambda other: (other.since, other.run) < ours)
+
+    def release(self) -> None:
+        self._released.set()
+        self._thread.join()
+        with suppress(StorageError):
+            self._store.delete([f"{FOLDER}{self._run}.json"])
+
+
+def live_holder(store: Store, expiry_s: float) -> Holder | None:
+    """A writer that is at work on a snapshot, if there is one."""
+    return _first_live(store, expiry_s, lambda _: True)
+
+
+def _first_live(store: Store, expiry_s: float, counts: Callable[[Holder], bool]) -> Holder | None:
+    for info in store.list(FOLDER):
+        holder = _read(store, info.name)
+        if holder is not None and counts(holder) and holder.is_alive(expiry_s):
+            return holder
+    return None
+
+
+def _read(store: Store, name: str) -> Holder | None:
+    """What a lease says; None if it is gone or makes no sense, as advice may."""
+    try:
+        facts = json.loads(store.read(name))
+        return Holder(
+            run=str(facts["run"]),
+            host=str(facts["host"]),
+            boot=str(facts["boot"]),
+            pid=int(facts["pid"]),
+            started=str(facts["started"]),
+            since=float(facts["since"]),
+            beat=float(facts["beat"]),
+        )
+    except (ObjectMissingError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _boot_id() -> str:
+    """What tells one start of this machine from another."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""
+
+
+def _start_of(pid: int) -> str:
+    """When a process was started, so that its number given to another one is not mistaken for it.
+
+    Empty if there is no such process.
+    """
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return "" if Path("/proc/self").exists() or not _exists(pid) else "running"
+    state, *fields = status.rpartition(")")[2].split()
+    return "" if state in "ZX" else fields[18]
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

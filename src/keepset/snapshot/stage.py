@@ -1,0 +1,372 @@
+"""Snapshot: keeps what the stages before it give, and gives it back on every later run."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import field
+from typing import Any
+
+import numpy as np
+
+from keepset.core.chunk import EMPTY, Chunk
+from keepset.core.cursor import Cursor, Marked, State
+from keepset.core.dtypes import Array
+from keepset.core.node import Node, stage
+from keepset.core.pace import Pace
+from keepset.core.random import Randomness
+from keepset.core.run import Run, start
+from keepset.core.spec import Spec, common_supertype, spec_of
+from keepset.errors import (
+    ElementError,
+    InvalidArgumentError,
+    PendingSnapshotError,
+    SnapshotMissingError,
+    StateError,
+)
+from keepset.format.commit import Commit
+from keepset.format.layout import Layout
+from keepset.format.log import Log, LogState, Version
+from keepset.nodes.nested import Nested, open_nested
+from keepset.snapshot.first_pass import FirstPass
+from keepset.snapshot.kept import Kept
+from keepset.snapshot.lease import Holder, Lease, live_holder
+from keepset.snapshot.opening import Location
+from keepset.snapshot.recorder import Recorder
+from keepset.snapshot.run_id import new_run_id
+from keepset.snapshot.sharding import shards_of
+from keepset.snapshot.staging import frozen
+from keepset.storage import Store, open_store
+
+MODES = ("auto", "read", "write", "passthrough")
+PENDING = ("passthrough", "wait", "follow", "error")
+_POLL_S = 0.2
+
+
+@stage
+class SnapshotStage(Node):
+    """The elements of ``parent``, kept below ``path`` under ``fingerprint``."""
+
+    parent: Node
+    path: str
+    fingerprint: str
+    compression: str = "AUTO"
+    shard_func: Callable[..., Any] | None = None
+    mode: str = "auto"
+    on_pending: str = "passthrough"
+    resume: bool = True
+    expiry_s: float = 60.0
+    facts: Any = None
+    store_options: Any = None
+    reader: Callable[[Location], Node] | None = None
+    source: Randomness = field(default_factory=lambda: Randomness(None))
+
+    @property
+    def randomness(self) -> Randomness:
+        return self.source
+
+    def __post_init__(self) -> None:
+        for name, allowed in (("mode", MODES), ("on_pending", PENDING)):
+            if getattr(self, name) not in allowed:
+                choices = ", ".join(map(repr, allowed))
+                raise InvalidArgumentError(
+                    f"{name} must be one of {choices}, not {getattr(self, name)!r}"
+                )
+
+    @property
+    def title(self) -> str:
+        return f"snapshot({self.path!r})"
+
+    def store(self) -> Store:
+        return open_store(self.path, **(self.store_options or {})).sub(f"{self.fingerprint}/")
+
+    def cursor(self, run: Run) -> Cursor:
+        return _SnapshotCursor(self, run)
+
+    def cardinality(self) -> int:
+        return self.parent.cardinality()
+
+    def infer_spec(self, spec: Callable[[Node], Spec]) -> Spec:
+        return spec(self.parent)
+
+    def obstacle(self) -> str | None:
+        return f"{self.title} gives its elements in order until they are all kept; load(path) then"
+
+
+class _SnapshotCursor(Cursor):
+    """Decides at its first read what it is: a reader, a writer or neither."""
+
+    def __init__(self, node: SnapshotStage, run: Run) -> None:
+        self._node, self._run = node, run
+        self._store = node.store()
+        self._log = Log(self._store)
+        self._position = 0
+        self._is_open = False
+        self._kept: Kept | None = None  # what is there already, and is given first
+        self._upstream: Marked | None = None  # computes what is not, if anything is to be
+        self._upstream_run: Run | None = None
+        self._computed = 0  # the position of the upstream
+        self._pace = Pace(node.parent.may_run_ahead)
+        self._pass: FirstPass | None = None
+        self._follows: LogState | None = None
+        self._reading: Nested | None = None  # what ``reader`` made of the kept elements
+        self._reader_state: State | None = None
+        run.session.on_close(self.close)
+
+    def read(self, max_rows: int) -> Chunk:
+        self._open()
+        if self._reading is not None:
+            return self._reading.read(max_rows)
+        while True:
+            if self._kept is not None and self._position < len(self._kept):
+                chunk = self._read_kept(max_rows)
+            elif self._follows is not None:
+                self._wait_for_more(self._follows)
+                continue
+            elif self._upstream is not None:
+                chunk = self._compute(max_rows)
+            else:
+                return EMPTY
+            self._position += len(chunk)
+            return chunk
+
+    def _read_kept(self, max_rows: int) -> Chunk:
+        assert self._kept is not None
+        stop = min(self._position + max_rows, len(self._kept))
+        if self._kept.manifest.order is None:
+            return self._kept.read(self._position, stop)
+        return self._kept.gather(self._kept.rows_at(np.arange(self._position, stop)))
+
+    def _compute(self, max_rows: int) -> Chunk:
+        assert self._upstream is not None
+        while self._computed < self._position:
+            skipped = self._take(min(max_rows, self._position - self._computed))
+            if not len(skipped):
+                return EMPTY
+        return frozen(self._take(max_rows))
+
+    def _take(self, max_rows: int) -> Chunk:
+        """The next elements of the upstream, which are kept unless somebody else does that."""
+        assert self._upstream is not None
+        # Elements that were kept came quickly; those that are computed may not.
+        began = time.perf_counter()
+        chunk = self._upstream.read(min(max_rows, self._pace.size))
+        self._pace.adapt(time.perf_counter() - began, chunk.own_bytes)
+        first = self._pass
+        if first is None or first.lost:
+            self._computed += len(chunk)
+            return chunk
+        if not len(chunk):
+            first.complete()
+            self._stop_writing(commit=False)
+            return chunk
+        first.add(chunk, self._shards(chunk))
+        self._computed += len(chunk)
+        if first.is_due:
+            first.commit(self._resume())
+        return chunk
+
+    def _shards(self, chunk: Chunk) -> Array | None:
+        function = self._node.shard_func
+        return None if function is None else shards_of(chunk, function, self._computed)
+
+    def _resume(self) -> dict[str, Any]:
+        """What going on takes: the state before the last element, and what was drawn."""
+        assert self._upstream is not None
+        assert self._upstream_run is not None
+        run = self._upstream_run
+        draws = {
+            where.removeprefix(run.where): draw
+            for where, draw in run.session.draws.items()
+            if where.startswith(run.where)
+        }
+        return {"state": self._upstream.state(unused=1), "draws": draws}
+
+    # What it is:
+
+    def _open(self) -> None:
+        if self._is_open:
+            return
+        self._is_open = True
+        mode = self._node.mode
+        state = self._log.state() if mode != "passthrough" else LogState()
+        if mode == "write" and (state.version or state.appends):
+            self._reset(state, "mode='write' asks for it")
+        while state.version is None:
+            if mode == "passthrough":
+                return self._compute_all()
+            if mode == "read":
+                raise SnapshotMissingError(
+                    f"{self._store.url} is not finished, and mode='read' computes nothing; run "
+                    "the pipeline with mode='auto' first"
+                )
+            holder = self._become_writer(state)
+            if holder is None:
+                if self._pass is not None:
+                    return None
+                continue
+            if self._node.on_pending == "passthrough":
+                return self._compute_all()
+            if self._node.on_pending == "error":
+                raise PendingSnapshotError(
+                    f"{self._store.url} is being written by {holder}; wait for it with "
+                    "on_pending='wait', or read along with on_pending='follow'"
+                )
+            if self._node.on_pending == "follow":
+                self._follows, self._kept = state, self._prefix(state)
+                return None
+            time.sleep(_POLL_S)
+            self._log.follow(state)
+        self._read_version(state.version)
+        return None
+
+    def _read_version(self, version: Version) -> None:
+        self._kept, self._follows = Kept(self._store, version.manifest), None
+        node = self._node
+        # Whoever has begun to give elements in their order goes on with that.
+        if node.reader is not None and not self._position:
+            number, options = version.commit.number, node.store_options or {}
+            location = Location(self._store.url, number, options, True, self._kept)
+            key = self._run.key(node)
+            self._reading = open_nested(node.reader(location), self._run, key, self._reader_state)
+
+    def _prefix(self, state: LogState) -> Kept | None:
+        kept = state.kept
+        return None if kept is None else Kept(self._store, kept)
+
+    def _wait_for_more(self, state: LogState) -> None:
+        """Take in what the writer has committed since; if it is gone, take its place."""
+        generation = state.generation
+        self._log.follow(state)
+        if state.generation != generation and self._position:
+            raise PendingSnapshotError(
+                f"{self._store.url} was begun anew after {self._position} elements of it had been "
+                "read along; iterate again to read the new ones"
+            )
+        have = 0 if self._kept is None else len(self._kept)
+        if state.version is not None:
+            self._read_version(state.version)
+        elif state.appends and state.appends[-1].stop > have:
+            self._kept = self._prefix(state)
+        elif self._become_writer(state) is not None:
+            time.sleep(_POLL_S)
+        elif self._pass is not None:
+            self._follows = None
+
+    def _become_writer(self, state: LogState) -> Holder | None:
+        """Write from here on, unless somebody else does: who that is.
+
+        None also if there is nothing left to write.
+        """
+        expiry_s = self._node.expiry_s
+        holder = live_holder(self._store, expiry_s)
+        if holder is None:
+            run_id = new_run_id()
+            lease = Lease(self._store, run_id)
+            holder = lease.earlier_holder(expiry_s)
+            self._log.follow(state)
+            if holder is None and state.version is None:
+                self._write(state, run_id, lease)
+            else:
+                lease.release()
+        return holder
+
+    def _compute_all(self) -> None:
+        self._begin_upstream(self._run.input(0))
+
+    def _begin_upstream(self, run: Run) -> None:
+        self._upstream_run = run
+        self._upstream = Marked(self._node.parent.cursor(run))
+
+    def _write(self, state: LogState, run_id: str, lease: Lease) -> None:
+        """Go on behind what is kept, or begin."""
+        if not (state.appends and self._node.resume and self._continue(state)):
+            if state.appends:
+                self._reset(state, "the pipeline does not give the same elements again")
+            self._kept, self._computed = None, 0
+            self._begin_upstream(self._run.input(0))
+        known = self._node.parent.known_spec()
+        spec = state.kept.spec if state.kept is not None else known[0] if known else None
+        recorder = Recorder(
+            self._store,
+            run_id,
+            self._node.compression,
+            spec=spec,
+            has_spec=known is not None or state.kept is not None,
+        )
+        facts = {"fingerprint": self._node.fingerprint, "facts": self._node.facts}
+        self._pass = FirstPass(self._log, state, run_id, recorder, lease, facts)
+
+    def _continue(self, state: LogState) -> bool:
+        """Stand behind the last kept element; False if it comes out differently this time."""
+        last = state.appends[-1]
+        kept = self._prefix(state)
+        assert kept is not None
+        run = start(self._node.parent, last.resume["draws"])
+        upstream = Marked(self._node.parent.cursor(run))
+        try:
+            upstream.restore(last.resume["state"])
+            again = upstream.read(1)
+        except StateError:
+            again = EMPTY
+        place = kept.rows_at(np.array([last.stop - 1]))
+        if not len(again) or not _same(again, kept.gather(place)):
+            upstream.close()
+            run.session.close()
+            return False
+        self._run.session.on_close(run.session.close)
+        self._upstream, self._upstream_run = upstream, run
+        self._kept, self._computed = kept, last.stop
+        return True
+
+    def _reset(self, state: LogState, reason: str) -> None:
+        if state.appends or state.version:
+            warnings.warn(f"{self._store.url} starts over: {reason}", stacklevel=2)
+        body = {"generation": state.generation + 1, "reason": reason}
+        while not self._log.add(
+            state, Commit(state.next_number, "reset", new_run_id(), time.time(), body)
+        ):
+            self._log.follow(state)
+
+    def _stop_writing(self, commit: bool) -> None:
+        first, self._pass = self._pass, None
+        if first is not None:
+            first.close(self._resume if commit and self._computed else None)
+
+    # As every cursor:
+
+    def skip(self, count: int) -> int:
+        self._open()
+        if self._reading is not None:
+            return self._reading.skip(count)
+        if self._kept is None or self._follows is not None or self._upstream is not None:
+            return super().skip(count)
+        skipped = min(count, len(self._kept) - self._position)
+        self._position += skipped
+        return skipped
+
+    def state(self) -> State:
+        if self._reading is not None:
+            return {"position": 0, "reader": self._reading.state()}
+        return {"position": self._position, "reader": self._reader_state}
+
+    def restore(self, state: State) -> None:
+        self._position, self._reader_state = int(state["position"]), state["reader"]
+
+    def close(self) -> None:
+        try:
+            self._stop_writing(commit=True)
+        finally:
+            for opened in (self._upstream, self._reading):
+                if opened is not None:
+                    opened.close()
+
+
+def _same(one: Chunk, other: Chunk) -> bool:
+    """Whether two elements are the same to the last bit."""
+    try:
+        layout = Layout(common_supertype([spec_of(chunk.rows[0]) for chunk in (one, other)]))
+    except ElementError:
+        return False
+    return bool(layout.encode(one).serialize().equals(layout.encode(other).serialize()))

@@ -1,0 +1,19 @@
+"""Bytes in and out: objects by name, on local files or in an object store."""
+
+from __future__ import annotations
+
+from keepset.storage.disk_cache import CachedStore
+from keepset.storage.local import LocalStore
+from keepset.storage.objects import ObjectStore
+from keepset.storage.opened import open_store
+from keepset.storage.store import ObjectInfo, ObjectWriter, Store
+
+__all__ = [
+    "CachedStore",
+    "LocalStore",
+    "ObjectInfo",
+    "ObjectStore",
+    "ObjectWriter",
+    "Store",
+    "open_store",
+]

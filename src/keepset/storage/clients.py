@@ -1,0 +1,80 @@
+"""Clients: how the obstore package reaches a bucket, and what its errors mean."""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+from typing import TYPE_CHECKING, Any
+
+from keepset.errors import InvalidArgumentError, KeepsetError, StorageError
+
+if TYPE_CHECKING:
+    from obstore.store import MemoryStore
+
+SCHEMES = ("s3", "gs", "az", "memory", "http", "https")
+
+_in_memory: dict[str, MemoryStore] = {}
+_in_memory_lock = threading.Lock()
+_user: int | None = None  # the process that made the first request
+
+
+def obstore() -> Any:
+    """The obstore package. Only those who use a bucket wait for its import."""
+    import obstore
+
+    global _user
+    _user = _user or os.getpid()
+    if _user != os.getpid():
+        # Its threads stayed behind, and a request would wait for them for ever.
+        raise StorageError(
+            "buckets cannot be used in a process that was forked from one that used them; start "
+            'worker processes with "spawn" or "forkserver", or fork before the first use'
+        )
+    return obstore
+
+
+def is_kind(error: Exception, *kinds: str) -> bool:
+    """Whether an error of obstore is one of these, such as ``AlreadyExists``."""
+    exceptions = obstore().exceptions
+    return isinstance(error, tuple(getattr(exceptions, f"{kind}Error") for kind in kinds))
+
+
+def failed(action: str, url: str, error: Exception) -> KeepsetError:
+    """The error to raise for what obstore said."""
+    reason = str(error).partition("\n")[0].rstrip(". ")
+    if isinstance(error, FileNotFoundError):
+        number, hint = errno.ENOENT, "check that the bucket exists"
+    elif is_kind(error, "PermissionDenied", "Unauthenticated"):
+        number, hint = errno.EACCES, "check the credentials and what they allow"
+    elif is_kind(error, "NotSupported") or isinstance(error, NotImplementedError):
+        number, hint = errno.ENOTSUP, "use a store, and options, that allow this"
+    elif isinstance(error, ValueError) and "parse path" in str(error):
+        return InvalidArgumentError(f"{url!r} cannot name an object: {reason}; use another name")
+    else:
+        number, hint = errno.EIO, "check the network, the options and the credentials; run again"
+    return StorageError(f"cannot {action} {url}: {reason}; {hint}", url=url, number=number)
+
+
+def client_of(scheme: str, base: str, options: dict[str, Any]) -> Any:
+    """What obstore needs to reach a bucket; the same store for the same name in memory."""
+    from obstore.store import HTTPStore, MemoryStore, from_url
+
+    if scheme == "memory":
+        if options:
+            raise InvalidArgumentError(f"memory:// takes no options, but got {sorted(options)}")
+        with _in_memory_lock:
+            return _in_memory.setdefault(base, MemoryStore())
+    try:
+        if scheme in ("http", "https"):
+            web = {"client_options": {"allow_http": scheme == "http"}, **options}
+            return HTTPStore.from_url(base, **web)
+        if scheme == "s3" and not {"conditional_put", "aws_conditional_put"} & options.keys():
+            # What create() stands on, so the environment shall not switch it off.
+            options = {"conditional_put": "etag", **options}
+        return from_url(base, **options)
+    except Exception as error:
+        reason = str(error).partition("\n")[0]
+        raise InvalidArgumentError(
+            f"cannot open {base} with {sorted(options)}: {reason}"
+        ) from error

@@ -1,0 +1,123 @@
+"""Durable files: written aside, synced, then named, in folders that survive a power cut."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import secrets
+import sys
+from contextlib import suppress
+from functools import cache
+from typing import Any
+
+from keepset.storage.store import TEMPORARY, BytesLike
+
+# How file systems say that they have no hard links, or no more of them.
+_NO_LINKS = {
+    errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV,
+}  # fmt: skip
+_AT_FDCWD = -100
+_RENAME_NOREPLACE = 1
+
+
+class TemporaryFile:
+    """A file in ``folder`` that no reader knows until it is given a name."""
+
+    def __init__(self, folder: str) -> None:
+        self.path = os.path.join(folder, TEMPORARY + secrets.token_hex(8))
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        # The user's umask decides who may read it, as for any other file.
+        self._descriptor = os.open(self.path, flags, 0o666)
+
+    def write(self, data: BytesLike) -> None:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(self._descriptor, rest) :]
+
+    def sync(self) -> None:
+        """Make the contents durable, and close the file."""
+        os.fsync(self._descriptor)
+        self.close()
+
+    def close(self) -> None:
+        if self._descriptor >= 0:
+            descriptor, self._descriptor = self._descriptor, -1
+            os.close(descriptor)
+
+    def discard(self) -> None:
+        """Remove what is left of it. What cannot be removed now is swept later."""
+        with suppress(OSError):
+            self.close()
+        with suppress(OSError):
+            os.unlink(self.path)
+
+
+def name_if_free(path: str, final: str) -> None:
+    """Give a file its name; ``FileExistsError`` if another file has that name.
+
+    ``path`` may be gone afterwards or still be there as a second name.
+    """
+    try:
+        os.link(path, final)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        _rename_no_replace(path, final)
+
+
+def _rename_no_replace(path: str, final: str) -> None:
+    rename = _renameat2()
+    number = errno.ENOSYS
+    if rename is not None:
+        names = os.fsencode(path), _AT_FDCWD, os.fsencode(final)
+        if rename(_AT_FDCWD, *names, _RENAME_NOREPLACE) == 0:
+            return
+        number = ctypes.get_errno()
+    if number in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP):
+        reason = "the file system has neither hard links nor renames that do not replace"
+        raise OSError(errno.ENOTSUP, reason)
+    raise OSError(number, os.strerror(number), final)
+
+
+@cache
+def _renameat2() -> Any:
+    """The system call behind ``mv --no-clobber``, which Python does not offer."""
+    if sys.platform != "linux":
+        return None
+    function = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if function is not None:
+        at, name = ctypes.c_int, ctypes.c_char_p
+        function.argtypes = [at, name, at, name, ctypes.c_uint]
+    return function
+
+
+def make_folder(folder: str) -> None:
+    """Make a folder, and those above it that are missing, and sync their entries.
+
+    The entry of a folder that is there is synced too: whoever made it may have been killed before.
+    """
+    try:
+        with suppress(FileExistsError):
+            os.mkdir(folder)
+    except FileNotFoundError:
+        make_folder(os.path.dirname(folder))
+        with suppress(FileExistsError):
+            os.mkdir(folder)
+    sync_folder(os.path.dirname(folder))
+
+
+def sync_folder(folder: str) -> None:
+    """Make the names in a folder durable."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except PermissionError:
+        return  # it may be entered but not read: then there is no way to sync it
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        # Some network file systems know no sync of folders: their names are durable at once.
+        if error.errno != errno.EINVAL:
+            raise
+    finally:
+        os.close(descriptor)

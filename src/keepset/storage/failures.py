@@ -1,0 +1,65 @@
+"""Failures: what the errors of an operating system mean to the user of a store."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from keepset.errors import KeepsetError, ObjectMissingError, StorageError
+
+_SPACE = "free some space and run again: what was committed is kept"
+_PERMISSION = "check who owns it and that you may read and write there"
+
+_HINTS = {
+    errno.ENOSPC: _SPACE,
+    errno.EDQUOT: _SPACE,
+    errno.EFBIG: "the file system does not take files of this size; use another one",
+    errno.EACCES: _PERMISSION,
+    errno.EPERM: _PERMISSION,
+    errno.EROFS: "the file system is mounted read-only; write to another one",
+    errno.EIO: "the disk or the network file system is failing; see the system's log",
+    errno.ESTALE: "the network file system lost it; mount it again and run again",
+    errno.EMFILE: "too many files are open; raise the limit with `ulimit -n`",
+    errno.ENFILE: "too many files are open on this machine; close some programs",
+    errno.ENOTDIR: "a file is in the place of a folder; move it away",
+    errno.ENAMETOOLONG: "use a shorter path",
+    errno.ENOTSUP: "use a file system that can create a file without replacing one",
+}
+
+
+def missing(url: str) -> ObjectMissingError:
+    return ObjectMissingError(
+        f"{url} does not exist; check the path, and whether something else removed it", url=url
+    )
+
+
+def failed(action: str, url: str, error: OSError) -> StorageError:
+    """The error to raise for what the operating system said."""
+    reason = error.strerror or str(error)
+    hint = _HINTS.get(error.errno or 0, "see whether the place can be reached, and run again")
+    return StorageError(f"cannot {action} {url}: {reason}; {hint}", url=url, number=error.errno)
+
+
+@contextmanager
+def reading(url: str, action: str = "read") -> Iterator[None]:
+    """Turn errors into ours. A folder, or a file in place of a folder, means: no such object."""
+    try:
+        yield
+    except KeepsetError:
+        raise
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError) as error:
+        raise missing(url) from error
+    except OSError as error:
+        raise failed(action, url, error) from error
+
+
+@contextmanager
+def writing(url: str, action: str = "write") -> Iterator[None]:
+    """Turn errors into ours, where something missing is a failure like any other."""
+    try:
+        yield
+    except KeepsetError:
+        raise
+    except OSError as error:
+        raise failed(action, url, error) from error

@@ -1,0 +1,69 @@
+"""Opening a store: which kind of store a path or a URL means."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any
+from urllib.parse import unquote
+
+from keepset.errors import InvalidArgumentError
+from keepset.storage.clients import SCHEMES
+from keepset.storage.local import LocalStore
+from keepset.storage.objects import open_objects
+from keepset.storage.store import Store
+
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
+
+
+def open_store(url_or_path: str | os.PathLike[str], **options: Any) -> Store:
+    """Open the store at a path or a URL. Nothing is made or asked for until it is used.
+
+    A path is taken as it stands, whatever characters it has; only a leading ``~/`` means the home
+    folder. In ``file://`` URLs, ``%20`` and the like are decoded.
+
+    Args:
+        url_or_path: A path, or a URL that begins with ``file://``, ``s3://``, ``gs://``, ``az://``,
+            ``memory://``, or, to read only, ``http://`` or ``https://``.
+        options: Settings of the obstore package for a bucket, such as ``region`` or ``endpoint``.
+
+    Example:
+        >>> from keepset.storage import open_store
+        >>> store = open_store("memory://example")
+        >>> store.create("greeting", b"hello"), store.create("greeting", b"good bye")
+        (True, False)
+        >>> store.read("greeting")
+        b'hello'
+    """
+    text = os.fspath(url_or_path)
+    url = _URL.fullmatch(text) if isinstance(url_or_path, str) else None
+    if url is None:
+        path = os.path.expanduser(text) if text.startswith("~/") else text
+        return _local(path, options)
+    scheme, rest = url[1].lower(), url[2]
+    if scheme == "file":
+        return _local(_path_of_file_url(text, rest), options)
+    if scheme not in SCHEMES:
+        known = ", ".join(f"{scheme}://" for scheme in ("file", *SCHEMES))
+        raise InvalidArgumentError(
+            f"{text!r} has an unknown scheme; choose one of {known}, or write ./{text} if it is "
+            "a path"
+        )
+    return open_objects(text, **options)
+
+
+def _local(path: str, options: dict[str, Any]) -> LocalStore:
+    if options:
+        raise InvalidArgumentError(
+            f"{path!r} is a local path, which takes no options, but got {', '.join(options)}"
+        )
+    return LocalStore(path)
+
+
+def _path_of_file_url(url: str, rest: str) -> str:
+    host, slash, path = rest.partition("/")
+    if host not in ("", "localhost") or not slash:
+        raise InvalidArgumentError(
+            f"{url!r} does not name a local file; write file:/// and the whole path"
+        )
+    return unquote("/" + path)

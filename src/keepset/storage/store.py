@@ -1,0 +1,208 @@
+"""Store: a folder or a bucket prefix that holds objects, which are named byte strings."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self, TypeAlias
+
+from keepset.errors import InvalidArgumentError, StorageError
+
+BytesLike: TypeAlias = bytes | bytearray | memoryview
+
+# What a name of ours begins with until the object under it is whole. No object is called so.
+TEMPORARY = ".tmp-"
+
+
+@dataclass(frozen=True)
+class ObjectInfo:
+    """What a listing tells of an object; ``version`` is its ETag, where the store has one."""
+
+    name: str
+    size_bytes: int
+    modified_s: float
+    version: str | None = None
+
+
+class Store(ABC):
+    """Bytes in and out, by name.
+
+    Names are relative and their parts are separated by ``/``: ``segments/ab12-0.arrow``. Objects
+    are whole or not there: nobody sees one half written. Stores may be used by several threads.
+
+    All methods raise ``ObjectMissingError`` for an object that is not there, and ``StorageError``
+    for everything that a disk, a network or a missing permission can do.
+
+    ``open_store(store.url)``, with the options that were given, opens the same place again.
+    """
+
+    url: str
+    is_remote: bool
+
+    @abstractmethod
+    def read(self, name: str) -> bytes:
+        """The whole object."""
+
+    @abstractmethod
+    def read_range(self, name: str, offset: int, length: int) -> memoryview | bytes:
+        """Exactly ``length`` bytes from ``offset``; an error if the object is too short."""
+
+    def read_ranges(self, name: str, ranges: Sequence[tuple[int, int]]) -> list[memoryview | bytes]:
+        """Several ranges, each an offset and a length; at once where the store can do that."""
+        return [self.read_range(name, offset, length) for offset, length in ranges]
+
+    @abstractmethod
+    def view(self, name: str) -> memoryview | None:
+        """The whole object without a copy, or None where only copies can be had.
+
+        It stays valid as long as the view, or anything made of it, lives; even if the object is
+        deleted.
+        """
+
+    @abstractmethod
+    def size(self, name: str) -> int:
+        """How many bytes the object has."""
+
+    @abstractmethod
+    def exists(self, name: str) -> bool:
+        """Whether there is such an object."""
+
+    @abstractmethod
+    def list(self, prefix: str = "") -> Iterator[ObjectInfo]:
+        """All objects below ``prefix``, which is empty or ends with ``/``, sorted by name."""
+
+    @abstractmethod
+    def create(self, name: str, data: bytes) -> bool:
+        """Create an object if there is none, durably; False if another one was there first.
+
+        An unclear answer is settled by reading what is there: bytes equal to ``data`` are ours. So
+        ``data`` has to hold something that nobody else writes. After a ``StorageError`` the object
+        may be there or not, but if it is, it is whole.
+        """
+
+    @abstractmethod
+    def put(self, name: str, data: bytes) -> None:
+        """Create or replace an object; readers see the old bytes or the new ones."""
+
+    @abstractmethod
+    def writer(self, name: str) -> ObjectWriter:
+        """Write an object piece by piece. It takes its name when the writer is closed."""
+
+    @abstractmethod
+    def delete(self, names: Iterable[str]) -> None:
+        """Remove objects; those that are not there are fine."""
+
+    @abstractmethod
+    def sub(self, prefix: str) -> Store:
+        """The store of a folder below this one."""
+
+    def object_url(self, name: str) -> str:
+        """Where an object is, for people to read."""
+        return f"/{name}" if self.url == "/" else f"{self.url}/{name}"
+
+    def too_short(self, name: str, offset: int, wanted: int, got: int) -> StorageError:
+        """The error for an object that ends within a range that was asked for."""
+        url = self.object_url(name)
+        return StorageError(
+            f"{url} is too short: {wanted} bytes were wanted at byte {offset}, and there are "
+            f"{got}; it was cut or replaced after it was written: restore it from a copy, or "
+            "write it again",
+            url=url,
+        )
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.url!r})"
+
+
+class ObjectWriter(ABC):
+    """Takes the bytes of one object. As a context manager it aborts if there was an error."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._position = 0
+        self._state = "open"
+
+    def write(self, data: BytesLike) -> int:
+        """Add bytes; how many there were."""
+        self._check_open()
+        view = memoryview(data)
+        if view.nbytes:
+            try:
+                self._write(view.cast("B"))
+            except BaseException:
+                # How much has arrived is unknown: closing would make an object with a hole.
+                self.abort()
+                raise
+        self._position += view.nbytes
+        return view.nbytes
+
+    def tell(self) -> int:
+        """How many bytes were written so far."""
+        return self._position
+
+    def close(self) -> None:
+        """Give the object its name. When this returns it is whole and durable."""
+        if self._state == "closed":
+            return
+        self._check_open()
+        try:
+            self._finish()
+        except BaseException:
+            self.abort()
+            raise
+        self._state = "closed"
+
+    def abort(self) -> None:
+        """Forget what was written; after ``close`` it is too late, and nothing happens."""
+        if self._state == "open":
+            self._state = "aborted"
+            self._discard()
+
+    @abstractmethod
+    def _write(self, view: memoryview) -> None: ...
+
+    @abstractmethod
+    def _finish(self) -> None: ...
+
+    @abstractmethod
+    def _discard(self) -> None: ...
+
+    def _check_open(self) -> None:
+        if self._state != "open":
+            raise InvalidArgumentError(
+                f"the writer of {self.url} is {self._state} and takes nothing more; open a new one"
+            )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if error is not None:
+            self.abort()
+        elif self._state == "open":
+            self.close()
+
+
+def check_name(name: str) -> str:
+    """The name itself, if it can be one of an object in any store."""
+    parts = name.split("/")
+    if "\0" in name or any(part in ("", ".", "..") or part.startswith(TEMPORARY) for part in parts):
+        raise InvalidArgumentError(
+            f"{name!r} cannot name an object; use relative names such as 'folder/file' without "
+            f"'.', '..', empty parts and parts that begin with {TEMPORARY!r}"
+        )
+    return name
+
+
+def check_prefix(prefix: str) -> str:
+    """The prefix without its last ``/``, or nothing, if it can be one of a listing."""
+    if prefix and not prefix.endswith("/"):
+        raise InvalidArgumentError(f"the prefix {prefix!r} of a listing must end with '/'")
+    return check_name(prefix[:-1]) if prefix else ""

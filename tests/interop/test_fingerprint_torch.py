@@ -1,0 +1,118 @@
+"""Models and tensors of frameworks count by what they compute with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from keepset.core.fingerprint import differences, fingerprint_of_value
+
+pytestmark = pytest.mark.interop
+
+
+def digest(value: Any) -> str:
+    return fingerprint_of_value(value).digest
+
+
+def test_torch_modules_count_by_weights_and_settings() -> None:
+    import torch
+    from torch import nn
+
+    def model(seed: int = 1, rate: float = 0.5) -> Any:
+        torch.manual_seed(seed)
+        return nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.BatchNorm1d(4), nn.Dropout(rate))
+
+    first = model()
+    expected = digest(first)
+    assert digest(model()) == expected
+    assert digest(model(seed=2)) != expected
+    assert digest(model(rate=0.25)) != expected
+    assert digest(model().eval()) != expected
+    evaluated = model().eval()
+    before = digest(evaluated)
+    evaluated(torch.ones(2, 3)).sum().backward()
+    # Gradients are no part of what a model computes.
+    assert digest(evaluated) == before
+    with torch.no_grad():
+        first[0].bias[0] += 1
+    assert digest(first) != expected
+
+
+def test_the_users_own_torch_modules_count_by_their_code() -> None:
+    import torch
+    from torch import nn
+
+    def model(factor: int) -> Any:
+        class Scale(nn.Module):  # type: ignore[misc]
+            def __init__(self) -> None:
+                super().__init__()
+                self.weight = nn.Parameter(torch.ones(2))
+
+            def forward(self, x: Any) -> Any:
+                return x * self.weight * factor
+
+        return Scale()
+
+    assert digest(model(2)) == digest(model(2)) != digest(model(3))
+    network = model(2)
+    assert digest(lambda x: network(x)) == digest(lambda x: network(x))
+
+
+def test_a_changed_weight_is_told() -> None:
+    import torch
+    from torch import nn
+
+    def model(value: float) -> Any:
+        layer = nn.Linear(1, 1)
+        with torch.no_grad():
+            layer.weight.fill_(value)
+            layer.bias.fill_(0)
+        return layer
+
+    old, new = (fingerprint_of_value(model(value)) for value in (1.0, 2.0))
+    [found] = differences(old, new, name="map(model)")
+    assert found.path == "map(model) > attribute _parameters > key 'weight'"
+    assert "[[1.0]]" in found.old
+    assert "[[2.0]]" in found.new
+
+
+def test_tensors_count_by_content() -> None:
+    import jax.numpy as jnp
+    import tensorflow as tf
+    import torch
+
+    for make in (
+        lambda n: torch.full((2, 3), n),
+        lambda n: torch.full((2, 3), n, dtype=torch.bfloat16),
+        lambda n: jnp.full((2, 3), n),
+        lambda n: tf.fill((2, 3), n),
+        lambda n: tf.Variable([n]),
+    ):
+        assert digest(make(1)) == digest(make(1)) != digest(make(2))
+    assert digest(torch.zeros(2)) != digest(torch.zeros(2, dtype=torch.float64))
+
+
+def test_compiled_functions_count_by_the_function_in_them() -> None:
+    import jax
+    import tensorflow as tf
+
+    def one(x: Any) -> Any:
+        return x + 1
+
+    def two(x: Any) -> Any:
+        return x + 2
+
+    for compiler in (jax.jit, tf.function):
+        compiled = compiler(one)
+        before = digest(compiled)
+        compiled(3)
+        assert digest(compiled) == before == digest(compiler(one)) != digest(compiler(two))
+
+
+def test_torch_functions_and_dtypes_count_by_name() -> None:
+    import torch
+
+    things = [torch.relu, torch.sigmoid, torch.float32, torch.float16, torch.device("cpu")]
+    assert len({digest(thing) for thing in things}) == len(things)
+    assert digest(lambda x: torch.relu(x)) != digest(lambda x: torch.sigmoid(x))
