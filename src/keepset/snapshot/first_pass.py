@@ -106,5 +106,7 @@ class FirstPass:
             if resume is not None and self._added and not self.lost:
                 self.commit(resume())
         finally:
-            self._recorder.close()
-            self._lease.release()
+            try:
+                self._recorder.close()
+            finally:
+                self._lease.release()

@@ -51,7 +51,12 @@ class Lease:
     def __init__(self, store: Store, run: str) -> None:
         self._store, self._run, self._since = store, run, time.time()
         self._released = threading.Event()
-        self._beat()
+        try:
+            self._beat()
+        except BaseException:
+            # It may be there all the same, and would speak for a writer that never began.
+            self._remove()
+            raise
         self._thread = threading.Thread(target=self._go_on, name="keepset-lease", daemon=True)
         self._thread.start()
 
@@ -82,6 +87,9 @@ class Lease:
     def release(self) -> None:
         self._released.set()
         self._thread.join()
+        self._remove()
+
+    def _remove(self) -> None:
         with suppress(StorageError):
             self._store.delete([f"{FOLDER}{self._run}.json"])
 

@@ -264,12 +264,14 @@ class _SnapshotCursor(Cursor):
         if holder is None:
             run_id = new_run_id()
             lease = Lease(self._store, run_id)
-            holder = lease.earlier_holder(expiry_s)
-            self._log.follow(state)
-            if holder is None and state.version is None:
-                self._write(state, run_id, lease)
-            else:
-                lease.release()
+            try:
+                holder = lease.earlier_holder(expiry_s)
+                self._log.follow(state)
+                if holder is None and state.version is None:
+                    self._write(state, run_id, lease)
+            finally:
+                if self._pass is None:
+                    lease.release()
         return holder
 
     def _compute_all(self) -> None:

@@ -56,7 +56,7 @@ class Decoder:
 
     def __call__(self, x):
         log.info("decoding")
-        return helper.normalise(self.scale(x)), Point(1), WORDS, TABLE, __file__
+        return helper.normalise(self.scale(x)), Point(1), WORDS, TABLE, __file__, __name__
 
 
 def decode(x, config=Config()):
