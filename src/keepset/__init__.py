@@ -9,8 +9,9 @@ from keepset.core.ragged import Ragged
 from keepset.core.random import set_seed
 from keepset.core.sparse import Sparse
 from keepset.core.spec import DatasetSpec, RaggedTensorSpec, SparseTensorSpec, TensorSpec
+from keepset.core.version import __version__ as __version__
 from keepset.dataset import Dataset
-from keepset.dataset.functions import load, save, snapshot
+from keepset.dataset.functions import explain, load, save, snapshot
 from keepset.errors import (
     CardinalityError,
     CorruptCacheError,
@@ -34,8 +35,9 @@ from keepset.errors import (
 )
 from keepset.nodes.global_shuffle import GLOBAL
 from keepset.nodes.parallel import AUTOTUNE
-
-__version__ = "0.1.0"
+from keepset.snapshot.explaining import Explanation
+from keepset.snapshot.looking import Snapshot
+from keepset.testing.datasets import assert_equal
 
 __all__ = [
     "AUTOTUNE",
@@ -50,6 +52,7 @@ __all__ = [
     "DatasetSpec",
     "ElementError",
     "ElementIndexError",
+    "Explanation",
     "InvalidArgumentError",
     "KeepsetError",
     "MissingExtraError",
@@ -61,6 +64,7 @@ __all__ = [
     "PendingSnapshotError",
     "Ragged",
     "RaggedTensorSpec",
+    "Snapshot",
     "SnapshotMismatchError",
     "SnapshotMissingError",
     "Sparse",
@@ -70,6 +74,8 @@ __all__ = [
     "TensorSpec",
     "UnknownSpecError",
     "WorkerDiedError",
+    "assert_equal",
+    "explain",
     "load",
     "save",
     "set_seed",

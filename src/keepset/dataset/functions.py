@@ -1,4 +1,4 @@
-"""The functions beside the methods: ``ks.save``, ``ks.load`` and ``ks.snapshot``."""
+"""The functions beside the methods: ``save``, ``load``, ``snapshot`` and ``explain``."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from keepset.dataset import Dataset
+from keepset.dataset.base import node_of
+from keepset.snapshot.explaining import Explanation, explain_node
 
 
 def save(
@@ -76,3 +78,18 @@ def snapshot(
         return dataset.snapshot(path, compression, reader_func, shard_func, **options)
 
     return apply
+
+
+def explain(dataset: Dataset, path: str | os.PathLike[str], **options: Any) -> Explanation:
+    """Say whether what is kept at ``path`` would be replayed for a pipeline, and if not, why.
+
+    Example:
+        >>> import tempfile
+        >>> path = tempfile.mkdtemp()
+        >>> _ = list(Dataset.range(5).batch(2).snapshot(path))
+        >>> explain(Dataset.range(5).batch(2), path).hit
+        True
+        >>> explain(Dataset.range(5).batch(3), path).hit
+        False
+    """
+    return explain_node(node_of(dataset), path, options)

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import json
+import platform
+import socket
 from dataclasses import dataclass, field
 from typing import Any
 
-from crc32c import crc32c
-
+from keepset.core.checksum import crc32c
+from keepset.core.version import __version__
 from keepset.errors import CorruptSnapshotError, NewerFormatError
 from keepset.format.version import FORMAT_VERSION
 
 FOLDER = "commits/"
 KINDS = ("append", "complete", "reset", "replace")
+_WRITER = {
+    "keepset": __version__,
+    "python": platform.python_version(),
+    "host": socket.gethostname(),
+}
 
 
 @dataclass(frozen=True)
@@ -27,6 +34,7 @@ class Commit:
     run: str
     created_s: float
     body: dict[str, Any] = field(default_factory=dict)
+    by: dict[str, Any] = field(default_factory=lambda: dict(_WRITER))
 
     def to_bytes(self) -> bytes:
         facts = {
@@ -35,6 +43,7 @@ class Commit:
             "kind": self.kind,
             "run": self.run,
             "created": self.created_s,
+            "by": self.by,
             **self.body,
         }
         return _sealed(facts)
@@ -70,6 +79,7 @@ def parse_commit(data: bytes, number: int, where: str) -> Commit:
             kind=str(facts.pop("kind")),
             run=str(facts.pop("run")),
             created_s=float(facts.pop("created")),
+            by=dict(facts.pop("by")),
             body={k: v for k, v in facts.items() if k not in ("format", "checksum")},
         )
         if commit.number != number or commit.kind not in KINDS:

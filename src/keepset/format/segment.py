@@ -7,9 +7,9 @@ from itertools import pairwise
 from typing import Any, Protocol
 
 import pyarrow as pa
-from crc32c import crc32c
 
 from keepset.codecs import Codec
+from keepset.core.checksum import crc32c
 from keepset.core.chunk import Chunk
 from keepset.errors import CorruptSnapshotError
 from keepset.format.layout import Layout

@@ -30,8 +30,9 @@ def facts_of(node: Node) -> Facts:
         node = node.parent
     labelled = [(label, facts) for label, facts in _parameters(node)]
     inputs = node.inputs
-    names = ["input"] if len(inputs) == 1 else [f"input {i}" for i in range(len(inputs))]
-    labelled += [(name, facts_of(parent)) for name, parent in zip(names, inputs, strict=True)]
+    for i, parent in enumerate(inputs):
+        facts = facts_of(parent)
+        labelled.append((facts.kind if len(inputs) == 1 else f"input {i}, {facts.kind}", facts))
     return combine(node.kind, node.title, labelled)
 
 
@@ -41,7 +42,7 @@ def snapshot_facts(node: Node, shard_func: Callable[..., Any] | None) -> Facts:
     if shard_func is None:
         return facts
     shards = fingerprint_of_value(shard_func, name="shard_func")
-    return combine("snapshot", "snapshot", [("shard_func", shards), ("input", facts)])
+    return combine("snapshot", "snapshot", [("shard_func", shards), (facts.kind, facts)])
 
 
 def unseeded_stages(node: Node) -> Iterator[Node]:

@@ -70,8 +70,8 @@ def locate(
     root = open_store(path, **given)
     while True:
         try:
-            folder = _folder_of(root, fingerprint)
-            store = root.sub(folder) if folder else root
+            folder = folder_of(root, fingerprint)
+            store = root.sub(f"{folder}/") if folder else root
             version = _version(store)
             break
         except (SnapshotMissingError, PendingSnapshotError):
@@ -88,7 +88,8 @@ def fingerprints_at(store: Store) -> list[str]:
     return sorted(names)
 
 
-def _folder_of(store: Store, fingerprint: str | None) -> str:
+def folder_of(store: Store, fingerprint: str | None) -> str:
+    """The folder of the snapshot that is meant; empty for one right at the path."""
     direct = any(True for _ in store.list(FOLDER))
     if direct and fingerprint is None:
         return ""

@@ -12,8 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 
-from crc32c import crc32c
-
+from keepset.core.checksum import crc32c
 from keepset.errors import InvalidArgumentError
 from keepset.storage.durable import TemporaryFile
 from keepset.storage.store import TEMPORARY, ObjectInfo, ObjectWriter, Store, check_name

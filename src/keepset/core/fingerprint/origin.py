@@ -8,7 +8,6 @@ next to them, and packages installed in editable mode.
 from __future__ import annotations
 
 import functools
-import importlib.metadata
 import importlib.util
 import os
 import platform
@@ -114,6 +113,8 @@ def library_version(package: str) -> tuple[str, str]:
         return "python", platform.python_version()
     version = getattr(sys.modules.get(package), "__version__", None)
     if not isinstance(version, str):
+        import importlib.metadata  # slow, and seldom needed
+
         try:
             version = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
