@@ -13,7 +13,7 @@ export PIP_DEFAULT_TIMEOUT ?= 180
 export PIP_RETRIES ?= 10
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test check test-interop bench clean
+.PHONY: help demo test check test-interop test-faults bench clean
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 
@@ -33,6 +33,9 @@ check: $(VENV)/.ready ## run the linter, the formatter (without writing) and the
 
 test-interop: $(INTEROP)/.ready ## run the tests against TensorFlow, PyTorch and JAX
 	@$(INTEROP)/bin/python -m pytest -m interop $(ARGS)
+
+test-faults: $(VENV)/.ready ## kill writers KILLS=1000 times, and print where and what was lost
+	@KEEPSET_KILLS=$(or $(KILLS),1000) $(VENV)/bin/python -m pytest tests/snapshot/test_faults.py -k random
 
 bench: $(INTEROP)/.ready-bench ## measure against the peers; ONLY=shuffle picks by name
 	@$(INTEROP)/bin/python benchmarks/pipeline.py $(addprefix --only=,$(ONLY))

@@ -95,6 +95,13 @@ class Chunk:
             None if self._columns is None else [column[rows] for column in self._columns],
         )
 
+    def select(self, keys: Sequence[Any]) -> Chunk:
+        """The same elements, which are dicts, with some of their keys only."""
+        if self._columns is None:
+            return Chunk.from_rows([{k: row[k] for k in row if k in keys} for row in self.rows])
+        structure, places = self.structure.select(keys)
+        return Chunk.from_columns(structure, [self._columns[i] for i in places], self._length)
+
     def take(self, indices: Array) -> Chunk:
         """The elements at these positions, in this order."""
         if self._columns is not None:

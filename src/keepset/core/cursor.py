@@ -135,6 +135,11 @@ class Marked:
             return {"at": self.cursor.state(), "skip": 0}
         return {"at": self._mark, "skip": self._since - unused}
 
+    def before_last(self) -> State:
+        """The position before the last row that ``read`` has just given."""
+        assert self._mark is not None
+        return {"at": self._mark, "skip": self._since - 1}
+
     def restore(self, state: State) -> None:
         self.cursor.restore(state["at"])
         self._mark, self._since, self._marked_at = state["at"], 0, 0.0

@@ -96,6 +96,10 @@ class Node(ABC):
     def infer_spec(self, spec: Callable[[Node], Spec]) -> Spec:
         """The elements' spec, using ``spec(parent)``; ``must_run()`` where an element must tell."""
 
+    def project(self, keys: tuple[Any, ...]) -> Node | None:
+        """A stage that gives only these keys of its elements, if it can save work that way."""
+        return None
+
     def obstacle(self) -> str | None:
         """Why elements cannot be had by position, or None if they can."""
         return f"{self.title} only goes forward"

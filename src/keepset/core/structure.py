@@ -130,6 +130,23 @@ class Structure:
             case _:
                 return (dict(zip(order, row, strict=True)) for row in zip(*columns, strict=True))
 
+    def select(self, keys: Sequence[Any]) -> tuple[Structure, list[int]]:
+        """This dict with some of its keys only, and the places of their leaves."""
+        places: list[int] = []
+        children: list[Structure] = []
+        chosen: list[Any] = []
+        first = 0
+        for key, child in zip(self.keys, self.children, strict=True):
+            if key in keys:
+                chosen.append(key)
+                children.append(child)
+                places += range(first, first + child.num_leaves)
+            first += child.num_leaves
+        order = self.record if isinstance(self.record, tuple) else self.keys
+        written = tuple(key for key in order if key in keys)
+        kept = Structure(_DICT, tuple(chosen), tuple(children), written)  # type: ignore[arg-type]
+        return kept, places
+
     def nest(self, inner: Iterator[Structure]) -> Structure:
         """This structure with another one in place of each leaf, in the order of the leaves."""
         if self.kind == _LEAF:

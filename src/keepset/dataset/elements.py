@@ -18,6 +18,7 @@ from keepset.nodes.map import Map
 from keepset.nodes.random_map import RandomMap
 from keepset.nodes.rejection_resample import RejectionResample
 from keepset.nodes.scan import Scan
+from keepset.nodes.select import Select
 from keepset.nodes.take_while import TakeWhile
 from keepset.nodes.unbatch import Unbatch
 from keepset.nodes.unique import Unique
@@ -128,6 +129,21 @@ class ElementStages(BaseDataset):
             name=name,
         )
         return self._then(Unbatch(parent=mapped))
+
+    def select(self, *keys: Any) -> Self:
+        """Keep only some entries of elements that are dicts.
+
+        What was loaded from disk reads only those.
+
+        Example:
+            >>> ds = Dataset.from_tensor_slices({"x": [1, 2], "y": [3, 4], "z": [5, 6]})
+            >>> next(iter(ds.select("x", "z")))
+            {'x': np.int64(1), 'z': np.int64(5)}
+        """
+        if not keys:
+            raise InvalidArgumentError("select needs at least one key")
+        projected = self._node.project(keys)
+        return self._then(projected or Select(parent=self._node, keys=keys))
 
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Self:
         """Keep the elements for which ``predicate`` is true.

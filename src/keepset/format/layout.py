@@ -58,6 +58,15 @@ class Layout:
         columns = [encoding.decode(batch.column(i)) for i, encoding in enumerate(self.encodings)]
         return Chunk.from_columns(self.structure, columns, rows)
 
+    def decode_some(self, batch: pa.RecordBatch, rows: int, keys: tuple[Any, ...]) -> Chunk:
+        """As ``decode``, for a batch that has only the columns of some entries."""
+        structure, places = self.structure.select(keys)
+        if batch.num_rows != rows or batch.num_columns != len(places):
+            raise ValueError(f"{batch.num_rows} rows were found where {rows} were expected")
+        pairs = zip(places, batch.columns, strict=True)
+        columns = [self.encodings[place].decode(array) for place, array in pairs]
+        return Chunk.from_columns(structure, columns, rows)
+
 
 def leaf_paths(structure: Structure) -> Iterator[str]:
     """The path of each leaf in the order of the leaves; empty for an element that is one."""

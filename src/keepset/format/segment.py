@@ -13,7 +13,7 @@ from keepset.core.checksum import crc32c
 from keepset.core.chunk import Chunk
 from keepset.errors import CorruptSnapshotError
 from keepset.format.layout import Layout
-from keepset.format.message import column_ends, read_batch
+from keepset.format.message import column_ends, read_batch, read_columns
 
 _MAGIC = b"ARROW1\0\0"
 
@@ -147,12 +147,28 @@ class ChunkReader:
                 column = self._layout.names[number - 1] if number else None
                 raise self._damaged(entry, start, f"column {column!r}" if column else "its head")
 
-    def read(self, data: Any, entry: ChunkEntry) -> Chunk:
-        """All columns of a chunk, as views of ``data`` where nothing is compressed."""
+    @property
+    def layout(self) -> Layout:
+        return self._layout
+
+    def read(self, data: Any, entry: ChunkEntry, keys: tuple[Any, ...] | None = None) -> Chunk:
+        """A chunk, or some entries of its elements, as views where nothing is compressed.
+
+        Of other entries the bytes may be anything.
+        """
         try:
-            batch = read_batch(self._message(data, entry), self._layout.schema)
+            message = self._message(data, entry)
+            if keys is None:
+                batch = read_batch(message, self._layout.schema)
+                batch.validate()
+                return self._layout.decode(batch, entry.rows)
+            columns = self._layout.structure.select(keys)[1]
+            if self._codec.arrow_name is None:
+                batch = read_batch(message, self._layout.schema).select(columns)
+            else:
+                batch = read_columns(message, self._layout.schema, columns)
             batch.validate()
-            return self._layout.decode(batch, entry.rows)
+            return self._layout.decode_some(batch, entry.rows, keys)
         except (ValueError, pa.ArrowException, OSError) as error:
             raise self._damaged(entry, 0, f"its contents ({error})") from error
 

@@ -6,7 +6,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.cursor import Cursor, State
@@ -41,6 +41,11 @@ class Prefetch(Node):
             raise InvalidArgumentError(
                 f"buffer_size must be 0 or more, or AUTOTUNE, not {self.buffer_size}"
             )
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        automatic = self.buffer_size == AUTOTUNE
+        return {"buffer_size": "AUTOTUNE" if automatic else self.buffer_size}
 
     def cursor(self, run: Run) -> Cursor:
         parent = self.parent.cursor(run.input(0))

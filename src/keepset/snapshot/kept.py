@@ -16,7 +16,8 @@ from keepset.core.spec import Spec
 from keepset.errors import CorruptSnapshotError
 from keepset.format.layout import Layout
 from keepset.format.manifest import KeptChunk, Manifest
-from keepset.format.segment import ChunkReader
+from keepset.format.segment import ChunkEntry, ChunkReader
+from keepset.nodes.select import selected
 from keepset.storage import Store
 
 # Decoded chunks that are held for rows asked for one by one. Those that are views of a mapped file
@@ -32,8 +33,15 @@ class Kept:
     ``rows_at`` says which row an element is.
     """
 
-    def __init__(self, store: Store, manifest: Manifest, verify: bool = True) -> None:
+    def __init__(
+        self,
+        store: Store,
+        manifest: Manifest,
+        verify: bool = True,
+        keys: tuple[Any, ...] | None = None,
+    ) -> None:
         self.store, self.manifest, self._verify = store, manifest, verify
+        self._keys = keys  # the entries of the elements that are read; None for all
         self.shards = sorted({chunk.shard for chunk in manifest.chunks})
         self._chunks: list[KeptChunk] = sorted(manifest.chunks, key=lambda chunk: chunk.shard)
         rows = [chunk.entry.rows for chunk in self._chunks]
@@ -50,7 +58,13 @@ class Kept:
 
     @property
     def spec(self) -> Spec:
-        return self.manifest.spec
+        whole = self.manifest.spec
+        return whole if self._keys is None else selected(whole, self._keys)
+
+    def project(self, keys: tuple[Any, ...]) -> Kept:
+        """The same elements, which are dicts, with some of their entries only."""
+        selected(self.spec, keys)
+        return Kept(self.store, self.manifest, self._verify, keys)
 
     def __len__(self) -> int:
         return self.manifest.elements
@@ -106,19 +120,23 @@ class Kept:
 
     def _load(self, number: int) -> Chunk:
         kept = self._chunks[number]
-        data = self._bytes_of(kept)
         reader = self._readers[kept.segment]
+        keys = self._keys
+        columns = None if keys is None else reader.layout.structure.select(keys)[1]
+        data = self._bytes_of(kept, columns)
         if self._verify and not self._verified[number]:
-            reader.check(data, kept.entry)
+            reader.check(data, kept.entry, columns)
             self._verified[number] = True
-        return reader.read(data, kept.entry)
+        return reader.read(data, kept.entry, keys)
 
-    def _bytes_of(self, kept: KeptChunk) -> memoryview:
+    def _bytes_of(self, kept: KeptChunk, columns: list[int] | None) -> memoryview:
         segment, entry = self.manifest.segments[kept.segment].entry, kept.entry
         if kept.segment not in self._views:
             self._views[kept.segment] = self.store.view(segment.name)
         view = self._views[kept.segment]
-        if view is None:
+        if view is None and columns is not None and len(entry.ends) > 1:
+            data = self._fetch_columns(segment.name, entry, columns)
+        elif view is None:
             data = memoryview(self.store.read_range(segment.name, entry.offset, entry.stored_bytes))
         else:
             data = view[entry.offset : entry.offset + entry.stored_bytes]
@@ -131,6 +149,16 @@ class Kept:
                 byte=entry.offset + len(data),
             )
         return data
+
+    def _fetch_columns(self, name: str, entry: ChunkEntry, columns: list[int]) -> memoryview:
+        """The bytes of some columns in their places; nothing is fetched of the others."""
+        ends = (0, *entry.ends)
+        pieces = [(ends[i], ends[i + 1]) for i in (0, *(column + 1 for column in columns))]
+        ranges = [(entry.offset + start, stop - start) for start, stop in pieces]
+        data = bytearray(entry.stored_bytes)
+        for (start, stop), found in zip(pieces, self.store.read_ranges(name, ranges), strict=True):
+            data[start:stop] = found
+        return memoryview(data)
 
 
 def _readers_of(store: Store, manifest: Manifest) -> Sequence[ChunkReader]:

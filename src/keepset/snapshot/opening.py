@@ -37,6 +37,14 @@ class Location:
     def verify(self) -> bool:
         return self._verify
 
+    def __keepset_fingerprint__(self) -> Any:
+        # By content, so that a copy of a saved data set elsewhere counts as the same.
+        manifest = self.kept.manifest
+        chunks = [
+            (chunk.shard, chunk.entry.rows, chunk.entry.checksums) for chunk in manifest.chunks
+        ]
+        return repr(manifest.spec), chunks
+
     def __reduce__(self) -> tuple[Any, ...]:
         return Location, (self.url, self.commit, self._options, self._verify)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,10 +27,15 @@ class Replay(Node):
     shard: int | None = None
     first: int = 0
     step: int = 1
+    keys: tuple[Any, ...] | None = None
 
-    @property
+    @cached_property
     def kept(self) -> Kept:
-        return self.location.kept
+        kept = self.location.kept
+        return kept if self.keys is None else kept.project(self.keys)
+
+    def project(self, keys: tuple[Any, ...]) -> Node:
+        return replace(self, keys=keys)
 
     @property
     def title(self) -> str:
@@ -91,8 +98,3 @@ class _ChunkCursor(Cursor):
 
     def restore(self, state: State) -> None:
         self._next = int(state["next"])
-
-
-def parameters_of(node: Replay) -> dict[str, Any]:
-    """What describes the data for a reader of the pipeline."""
-    return {"path": node.location.url, "elements": node.cardinality()}

@@ -75,6 +75,10 @@ class SnapshotStage(Node):
                 )
 
     @property
+    def kind(self) -> str:
+        return "snapshot"
+
+    @property
     def title(self) -> str:
         return f"snapshot({self.path!r})"
 
@@ -107,6 +111,7 @@ class _SnapshotCursor(Cursor):
         self._upstream: Marked | None = None  # computes what is not, if anything is to be
         self._upstream_run: Run | None = None
         self._computed = 0  # the position of the upstream
+        self._before_last: State = {}
         self._pace = Pace(node.parent.may_run_ahead)
         self._pass: FirstPass | None = None
         self._follows: LogState | None = None
@@ -163,6 +168,8 @@ class _SnapshotCursor(Cursor):
             return chunk
         first.add(chunk, self._shards(chunk))
         self._computed += len(chunk)
+        # Now and not when it is needed: by then a read may have failed.
+        self._before_last = self._upstream.before_last()
         if first.is_due:
             first.commit(self._resume())
         return chunk
@@ -173,7 +180,6 @@ class _SnapshotCursor(Cursor):
 
     def _resume(self) -> dict[str, Any]:
         """What going on takes: the state before the last element, and what was drawn."""
-        assert self._upstream is not None
         assert self._upstream_run is not None
         run = self._upstream_run
         draws = {
@@ -181,7 +187,7 @@ class _SnapshotCursor(Cursor):
             for where, draw in run.session.draws.items()
             if where.startswith(run.where)
         }
-        return {"state": self._upstream.state(unused=1), "draws": draws}
+        return {"state": self._before_last, "draws": draws}
 
     # What it is:
 

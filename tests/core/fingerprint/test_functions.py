@@ -416,3 +416,52 @@ def test_versions_of_libraries_are_recorded_and_count_only_if_strict(
     )
     assert fingerprint_of_value(f).digest == plain.digest
     assert fingerprint_of_value(f, strict=True).digest != strict.digest
+
+
+_counted = 0
+
+
+def counts(x: int) -> int:
+    global _counted
+    _counted += 1
+    return x
+
+
+def test_what_a_function_itself_assigns_does_not_count() -> None:
+    before = fingerprint(counts)
+    counts(1)
+    assert fingerprint(counts) == before
+
+    def counter() -> Any:
+        calls = 0
+
+        def step(x: int) -> int:
+            nonlocal calls
+            calls += 1
+            return x + calls
+
+        return step
+
+    step = counter()
+    before = fingerprint(step)
+    step(1)
+    assert fingerprint(step) == before
+
+
+def test_what_another_function_assigns_counts() -> None:
+    limit = 3
+
+    def raised() -> None:
+        nonlocal limit
+        limit += 1
+
+    def below(x: int) -> bool:
+        return x < limit
+
+    before = fingerprint(below)
+    raised()
+    assert fingerprint(below) != before
+
+
+def fingerprint(value: Any) -> str:
+    return fingerprint_of_value(value).digest

@@ -147,6 +147,8 @@ def _defaults(value: FunctionType) -> Iterator[Part]:
 def _captured(value: FunctionType, reach: Reach) -> Iterator[Part]:
     cells = zip(value.__code__.co_freevars, value.__closure__ or (), strict=True)
     for name, cell in sorted(cells, key=lambda pair: pair[0]):
+        if name in reach.assigned:
+            continue
         try:
             content = cell.cell_contents
         except ValueError:

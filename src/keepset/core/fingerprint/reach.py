@@ -51,10 +51,13 @@ class Reach:
     Attributes:
         names: Global or captured names, each with the attribute chains that follow it.
         imports: What is imported inside the function, with the chains that follow it.
+        assigned: Names of outside that the function itself assigns: a counter, a model that is
+            loaded when it is first needed. What they hold now is not what it computes from.
     """
 
     names: dict[str, list[Chain]] = field(default_factory=dict)
     imports: dict[Imported, list[Chain]] = field(default_factory=dict)
+    assigned: frozenset[str] = frozenset()
 
 
 def reach_of(code: CodeType) -> Reach:
@@ -70,10 +73,22 @@ def reach_of(code: CodeType) -> Reach:
                 imports[bound[name]].add(chain)
             elif is_outer and name not in _OF_THE_MODULE | set(code.co_cellvars):
                 names[name].add(chain)
+    assigned = {name for inner in _with_nested(code) for name in _assigned(inner, code)}
     return Reach(
-        {name: sorted(names[name]) for name in sorted(names)},
+        {name: sorted(names[name]) for name in sorted(names) if name not in assigned},
         {found: sorted(imports[found]) for found in sorted(imports, key=repr)},
+        frozenset(assigned),
     )
+
+
+def _assigned(code: CodeType, outermost: CodeType) -> Iterator[str]:
+    """The names that are declared global or nonlocal and given a value."""
+    for found in _instructions(code):
+        if found.opname in ("STORE_GLOBAL", "DELETE_GLOBAL") or (
+            found.opname in ("STORE_DEREF", "DELETE_DEREF")
+            and found.argval in outermost.co_freevars
+        ):
+            yield found.argval
 
 
 def _with_nested(code: CodeType) -> Iterator[CodeType]:
