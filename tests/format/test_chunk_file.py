@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.format.bits import bits
 
 from keepset.core.chunk import Chunk
 from keepset.core.ragged import Ragged
@@ -40,31 +41,6 @@ def write(path: Path, *chunks: list[Any], note: Any = None) -> str:
 def read(path: Path | str) -> list[Any]:
     reader = ChunkFileReader(str(path))
     return [row for number in range(len(reader)) for row in reader.chunk(number).rows]
-
-
-def bits(element: Any) -> Any:
-    """A form that is equal only for elements that are the same to the last bit."""
-    if isinstance(element, dict):
-        return [(key, bits(item)) for key, item in element.items()]
-    if isinstance(element, tuple):
-        return (type(element).__name__, *map(bits, element))
-    if isinstance(element, Ragged):
-        return ("ragged", bits(element.row_splits), bits(element.values))
-    if isinstance(element, Sparse):
-        return ("sparse", *map(bits, (element.indices, element.values, element.dense_shape)))
-    if isinstance(element, np.ndarray) and element.dtype == object:
-        return ("strings", element.shape, element.ravel().tolist())
-    if isinstance(element, np.ndarray | np.generic) and element.dtype.char in "gG":
-        # Six bytes of an 80-bit number are padding, which NumPy itself does not copy.
-        return (
-            isinstance(element, np.ndarray),
-            element.dtype,
-            element.shape,
-            repr(element.tolist()),
-        )
-    if isinstance(element, np.ndarray | np.generic):
-        return (isinstance(element, np.ndarray), element.dtype, element.shape, element.tobytes())
-    return element
 
 
 def check_round_trip(path: Path, rows: list[Any]) -> None:

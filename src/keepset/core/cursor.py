@@ -51,7 +51,8 @@ class Cursor(ABC):
 class PositionCursor(Cursor):
     """Reads one stretch after another of elements that can be had by position.
 
-    ``stretch(start, stop)`` gives the elements in between; a negative ``length`` means no end.
+    ``stretch(start, stop)`` gives the elements in between, or as many of the first of them as it
+    can give without copying; a negative ``length`` means no end.
     """
 
     def __init__(self, stretch: Callable[[int, int], Chunk], length: int) -> None:
@@ -64,7 +65,7 @@ class PositionCursor(Cursor):
         if stop <= start:
             return EMPTY
         chunk = self._stretch(start, stop)
-        self._next = stop
+        self._next = start + len(chunk)
         return chunk
 
     def skip(self, count: int) -> int:

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from keepset.core.chunk import EMPTY, Chunk
-from keepset.core.cursor import Cursor, PositionCursor, State
+from keepset.core.chunk import Chunk
+from keepset.core.cursor import Cursor, PositionCursor
 from keepset.core.dtypes import Array
 from keepset.core.node import Node, stage
 from keepset.core.run import Run
@@ -45,7 +45,10 @@ class Replay(Node):
     def cursor(self, run: Run) -> Cursor:
         if (self.shard is None and self.kept.manifest.order is not None) or self.step != 1:
             return PositionCursor(self._between, self.cardinality())
-        return _ChunkCursor(self.kept, self._rows())
+        # Rows that lie next to each other are views of one chunk after another.
+        first = self._rows().start
+        read = self.kept.read
+        return PositionCursor(lambda a, b: read(first + a, first + b), self.cardinality())
 
     def _rows(self) -> range:
         """The rows of the snapshot that are given, in order, where they are next to each other."""
@@ -71,30 +74,3 @@ class Replay(Node):
         rows = self._rows()[start:stop]
         places = np.arange(rows.start, rows.stop, rows.step)
         return self.kept.gather(places if self.shard is not None else self.kept.rows_at(places))
-
-
-class _ChunkCursor(Cursor):
-    """Reads rows that lie next to each other: as views of one chunk after another."""
-
-    def __init__(self, kept: Kept, rows: range) -> None:
-        self._kept, self._first, self._length = kept, rows.start, len(rows)
-        self._next = 0
-
-    def read(self, max_rows: int) -> Chunk:
-        stop = min(self._next + max_rows, self._length)
-        if self._next >= stop:
-            return EMPTY
-        chunk = self._kept.read(self._first + self._next, self._first + stop)
-        self._next += len(chunk)
-        return chunk
-
-    def skip(self, count: int) -> int:
-        skipped = min(count, self._length - self._next)
-        self._next += skipped
-        return skipped
-
-    def state(self) -> State:
-        return {"next": self._next}
-
-    def restore(self, state: State) -> None:
-        self._next = int(state["next"])
