@@ -87,7 +87,7 @@ def parse_commit(data: bytes, number: int, where: str) -> Commit:
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise CorruptSnapshotError(
             f"{where} is damaged: {error}; what it says cannot be trusted, so nothing after it is "
-            "used; restore the file from a copy, or remove the snapshot with `keepset rm`",
+            "used; restore the file from a copy, or remove the snapshot's folder to start over",
             path=where,
         ) from error
     return commit

@@ -65,7 +65,7 @@ class LogState:
         except (KeyError, TypeError, ValueError) as error:
             raise CorruptSnapshotError(
                 f"{where} says something that cannot be: {error}; was it written by another "
-                "program? remove the snapshot with `keepset rm` to start over",
+                "program? remove the snapshot's folder to start over",
                 path=where,
             ) from error
         self.next_number = commit.number + 1
@@ -99,7 +99,7 @@ class Log:
             missing = next(i for i, number in enumerate([*numbers, -1]) if i != number)
             raise CorruptSnapshotError(
                 f"{self.store.url} lacks {commit_name(missing)}, although later commits are there; "
-                "restore the file from a copy, or remove the snapshot with `keepset rm`",
+                "restore the file from a copy, or remove the snapshot's folder to start over",
                 path=self.store.url,
             )
         return numbers

@@ -185,8 +185,8 @@ class ChunkReader:
         at = entry.offset + start
         return CorruptSnapshotError(
             f"{self._where} is damaged at byte {at}: the chunk of {entry.rows} elements that "
-            f"begins at byte {entry.offset} fails in {what}; run `keepset verify --repair` on the "
-            "snapshot to drop what is damaged, so that the next run computes it again",
+            f"begins at byte {entry.offset} fails in {what}; restore the file from a "
+            "copy, or remove the snapshot's folder to have everything computed again",
             path=self._where,
             byte=at,
         )

@@ -143,8 +143,8 @@ class Kept:
         if len(data) != entry.stored_bytes:
             raise CorruptSnapshotError(
                 f"{self.store.url}/{segment.name} ends at byte {entry.offset + len(data)}, but "
-                f"{segment.size_bytes} bytes were kept; run `keepset verify --repair` on the "
-                "snapshot to drop what is missing, so that the next run computes it again",
+                f"{segment.size_bytes} bytes were kept; restore the file from a "
+                "copy, or remove the snapshot's folder to have everything computed again",
                 path=segment.name,
                 byte=entry.offset + len(data),
             )
