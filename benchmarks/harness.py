@@ -1,8 +1,11 @@
 """Measure contenders side by side: check their outputs, then time them in interleaved rounds.
 
-Each contender lives in a worker process of its own (``worker.py``), so that no library's threads
-or settings disturb another, and all of them stay alive while they take turns. A round runs each
-contender once; the order rotates from round to round; figures are medians with their spread.
+Each contender lives in a worker process of its own (``worker.py``), so that no library's settings
+disturb another. All of them stay alive while they take turns, but only the one whose turn it is
+runs: the others are stopped, since some keep threads that wake up now and then. A round runs each
+contender once; the order rotates from round to round. Rates are medians with their spread. A ratio
+is the median of the ratios of each round, whose two sides were measured seconds apart, so that a
+machine that is slow for a minute is slow for both.
 """
 
 from __future__ import annotations
@@ -68,7 +71,7 @@ class Job:
 class Settings:
     """How long to measure."""
 
-    rounds: int = 5
+    rounds: int = 9
     cap_s: float = 2.0
     check_elements: int = 10_000
     # For one answer of a worker; a contender that is silent for longer is given up on that job.
@@ -129,6 +132,7 @@ class Worker:
             self._start()
         except WorkerError as error:
             self.facts = {"missing": str(error)}
+        self._signal(signal.SIGSTOP)
 
     @property
     def missing(self) -> str | None:
@@ -139,13 +143,25 @@ class Worker:
         return job in self.facts.get("jobs", ())
 
     def ask(self, do: str, **arguments: Any) -> dict[str, Any]:
-        """Send one request and wait for its answer."""
+        """Send one request and wait for its answer; the process runs only in between."""
         if self._process is None:
             self._start()
+        self._signal(signal.SIGCONT)
+        try:
+            return self._ask(do, arguments)
+        finally:
+            self._signal(signal.SIGSTOP)
+
+    def _signal(self, number: int) -> None:
+        if self._process is not None:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, number)
+
+    def _ask(self, do: str, arguments: dict[str, Any]) -> dict[str, Any]:
         assert self._process is not None
         assert self._process.stdin is not None
         try:
-            self._process.stdin.write(json.dumps({"do": do, **arguments}).encode() + b"\n")
+            self._process.stdin.write(json.dumps({"do": do} | arguments).encode() + b"\n")
             self._process.stdin.flush()
         except BrokenPipeError:
             self._kill()
@@ -197,8 +213,7 @@ class Worker:
     def _kill(self) -> None:
         if self._process is None:
             return
-        with suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        self._signal(signal.SIGKILL)
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
@@ -219,11 +234,19 @@ class Run:
     def of(self, job: str) -> list[Measurement]:
         return [m for m in self.measurements if m.job == job]
 
+    def rates(self, job: str, contender: str) -> list[float]:
+        """One per round; none if the job could not be done."""
+        found = (m.rates for m in self.of(job) if m.contender == contender)
+        return next(found, [])
+
     def median(self, job: str, contender: str) -> float | None:
-        for measurement in self.of(job):
-            if measurement.contender == contender:
-                return measurement.median
-        return None
+        rates = self.rates(job, contender)
+        return statistics.median(rates) if rates else None
+
+    def ratio(self, ours: tuple[str, str], theirs: tuple[str, str]) -> float | None:
+        """The median over the rounds of one rate over another; each is a job and a contender."""
+        pairs = list(zip(self.rates(*ours), self.rates(*theirs), strict=False))
+        return statistics.median(a / b for a, b in pairs) if pairs else None
 
 
 def run(

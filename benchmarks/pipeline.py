@@ -118,7 +118,7 @@ def chosen(only: Sequence[str]) -> tuple[list[Job], list[Contender]]:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Measure pipelines side by side.")
     parser.add_argument("--only", action="append", default=[], metavar="NAME")
-    parser.add_argument("--rounds", type=int, help="measurements of each chain (5; --quick: 2)")
+    parser.add_argument("--rounds", type=int, help="measurements of each chain (9; --quick: 2)")
     parser.add_argument("--elements", type=int, help="at most so many elements per chain")
     parser.add_argument("--quick", action="store_true", help="too short to quote; nothing is kept")
     parser.add_argument("--output", type=Path, help="where to keep the results, full run or not")
@@ -130,7 +130,7 @@ def main() -> int:
     jobs, contenders = chosen(given.only)
     elements = given.elements or (20_000 if given.quick else MILLION)
     jobs = [replace(job, elements=min(job.elements, elements)) for job in jobs]
-    settings = Settings(rounds=given.rounds or 5)
+    settings = Settings(rounds=given.rounds or Settings.rounds)
     if given.quick:
         settings = Settings(rounds=given.rounds or 2, cap_s=0.5, check_elements=3000)
         jobs = [replace(job, cap_s=job.cap_s and 2.0) for job in jobs]

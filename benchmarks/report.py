@@ -34,32 +34,25 @@ class Ratio:
 
 def ratios(job: Job, contenders: Sequence[Contender], run: Run, subject: str) -> list[Ratio]:
     """Compare the subject with each yardstick, with the best peer, and as the goals ask."""
-    ours = run.median(job.name, subject)
-    if ours is None:
-        return []
     others = [c.name for c in contenders if c.role != "subject"]
     wanted = [*(Goal(name, 0.0) for name in others), Goal(BEST_PEER, 0.0)]
     promised = {(g.against, g.job): g.minimum for g in job.goals}
     wanted += [g for g in job.goals if g.job is not None]
     found = []
     for goal in wanted:
-        theirs = _rate_of(goal, job, contenders, run)
-        if theirs is not None:
+        name = goal.job or job.name
+        against = goal.against
+        if against == BEST_PEER:
+            against = best_peer(name, contenders, run)
+        ratio = run.ratio((job.name, subject), (name, against))
+        if ratio is not None:
             minimum = promised.get((goal.against, goal.job))
-            found.append(Ratio(goal.against, ours / theirs, minimum, goal.job))
+            found.append(Ratio(goal.against, ratio, minimum, goal.job))
     return found
 
 
-def _rate_of(goal: Goal, job: Job, contenders: Sequence[Contender], run: Run) -> float | None:
-    name = goal.job or job.name
-    if goal.against != BEST_PEER:
-        return run.median(name, goal.against)
-    rates = [run.median(name, c.name) for c in contenders if c.role == "peer"]
-    return max((rate for rate in rates if rate is not None), default=None)
-
-
-def best_peer(job: Job, contenders: Sequence[Contender], run: Run) -> str:
-    rates = [(run.median(job.name, c.name) or 0.0, c.name) for c in contenders if c.role == "peer"]
+def best_peer(job: str, contenders: Sequence[Contender], run: Run) -> str:
+    rates = [(run.median(job, c.name) or 0.0, c.name) for c in contenders if c.role == "peer"]
     rate, name = max(rates, default=(0.0, ""))
     return name if rate else ""
 
@@ -87,7 +80,7 @@ def table(
         judged.append(
             [job.name]
             + [cells.get(name, "-") for name in compared]
-            + [best_peer(job, contenders, run) or "-", verdict]
+            + [best_peer(job.name, contenders, run) or "-", verdict]
         )
         judged += [[f"  / its own {r.job}", str(r)] for r in found if r.job is not None]
     return _aligned(rates) + "\n\n" + _aligned(judged)
