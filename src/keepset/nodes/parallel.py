@@ -1,8 +1,8 @@
 """Parallel map: rows are handed to workers in groups, and come back in order.
 
 A hand-over between threads can cost a tenth of a millisecond, so a group is as large as takes
-about two milliseconds to compute: one row of an expensive function, thousands of a cheap one.
-Between processes a hand-over costs several times that, and groups are ten times as large.
+some milliseconds to compute: one row of an expensive function, thousands of a cheap one. Between
+processes a hand-over costs several times that, and groups are larger.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from keepset.core.chunk import EMPTY, Chunk, concat
 from keepset.core.cursor import Cursor, State
 from keepset.core.run import Run
 from keepset.errors import InvalidArgumentError
 from keepset.nodes.autotune import MOST_THREADS, Autotuner
+from keepset.nodes.group_call import GroupCall, Outcome
 from keepset.nodes.journal import Journal
-from keepset.nodes.row_loop import RowLoop, Step
 from keepset.nodes.rowwise import RowStage
 from keepset.workers.processes import ProcessPool
 from keepset.workers.threads import Lanes, Task, ThreadPool, first_done
@@ -60,32 +60,6 @@ def is_ordered(parallelism: Parallelism, run: Run) -> bool:
     if chosen is None:
         chosen = run.options.deterministic
     return run.keeps_order or chosen is not False
-
-
-class Outcome(NamedTuple):
-    """The results, the number of rows used, the error that ended the loop early, the time taken."""
-
-    chunk: Chunk
-    used: int
-    error: Exception | None
-    seconds: float
-
-
-class GroupCall:
-    """Runs the steps of a stage over a group of rows, here or in another process."""
-
-    def __init__(self, steps: list[Step]) -> None:
-        self._steps = steps
-
-    def __call__(
-        self, chunk: Chunk, position: int, on_row: Callable[[int], None] | None = None
-    ) -> Outcome:
-        began = time.perf_counter()
-        loop = RowLoop(self._steps)
-        loop.place_before(position)
-        out, used, error = loop.run(chunk, on_row)
-        seconds = time.perf_counter() - began
-        return Outcome(Chunk.from_rows(out), used, error and loop.explain(error), seconds)
 
 
 @dataclass(eq=False)

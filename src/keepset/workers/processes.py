@@ -48,6 +48,13 @@ class Worker:
                 env={**dict.fromkeys(_THREAD_LIMITS, "1"), **os.environ},
                 process_group=0,  # Ctrl-C in a terminal is the parent's to handle
             )
+        except BaseException:
+            ours.close()
+            os.close(self._lifeline)
+            for arena in arenas:
+                if arena is not None:
+                    arena.close()
+            raise
         finally:
             theirs.close()
             os.close(ending)
