@@ -1,5 +1,8 @@
 """Keepset: input pipelines for machine learning. Preprocess once, train many times."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from keepset.core.dtypes import string
 from keepset.core.iterate import DatasetIterator
 from keepset.core.node import INFINITE as INFINITE_CARDINALITY
@@ -35,9 +38,11 @@ from keepset.errors import (
 )
 from keepset.nodes.global_shuffle import GLOBAL
 from keepset.nodes.parallel import AUTOTUNE
-from keepset.snapshot.explaining import Explanation
-from keepset.snapshot.looking import Snapshot
-from keepset.testing.datasets import assert_equal
+
+if TYPE_CHECKING:
+    from keepset.snapshot.explaining import Explanation
+    from keepset.snapshot.looking import Snapshot
+    from keepset.testing.datasets import assert_equal
 
 __all__ = [
     "AUTOTUNE",
@@ -82,3 +87,21 @@ __all__ = [
     "snapshot",
     "string",
 ]
+
+# Names that are not needed to build a pipeline, and that import takes no time for.
+_LATE = {
+    "Explanation": "keepset.snapshot.explaining",
+    "Snapshot": "keepset.snapshot.looking",
+    "assert_equal": "keepset.testing.datasets",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_LATE[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATE})

@@ -64,6 +64,28 @@ def test_a_whole_snapshot_is_one_table_for_others(
     assert answer.fetchall() == [(sum(range(500)), 500)]
 
 
+@pytest.mark.parametrize("by", ["save", "snapshot"])
+def test_elements_that_turn_out_wider_are_one_table_in_the_end(tmp_path: Path, by: str) -> None:
+    def generate() -> Any:
+        for x in range(100):
+            yield {"x": x, "v": np.full(3 if x < 60 else x, x, np.float32)}
+
+    ds = ks.Dataset.from_generator(generate)
+    if by == "save":
+        ds.save(tmp_path, chunk_bytes=100)
+    else:
+        kept = ds.snapshot(tmp_path, None, fingerprint="f", chunk_bytes=100)
+        assert len(list(kept.take(50))) == 50
+        assert len(list(kept)) == 100
+    files = ks.Snapshot(tmp_path).files
+    table = pyarrow.dataset.dataset(files, format="ipc").to_table()
+    assert sorted(table.column("x").to_pylist()) == list(range(100))
+    assert len(pl.scan_ipc(files).collect()) == 100
+    assert [len(e["v"]) for e in ks.load(tmp_path)] == [3] * 60 + list(range(60, 100))
+    if by == "save":
+        assert {str(p) for p in (tmp_path / "segments").iterdir()} == set(files)
+
+
 def test_framed_files_decompress_to_an_arrow_stream(tmp_path: Path, ds: ks.Dataset) -> None:
     for compression, suffix, unpack in (
         ("GZIP", ".arrows.gz", gzip.decompress),

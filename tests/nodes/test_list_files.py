@@ -7,8 +7,9 @@ import pytest
 
 from keepset import Dataset, TensorSpec
 from keepset.core.iterate import iterate
-from keepset.errors import InvalidArgumentError, NoFilesError
-from keepset.nodes.list_files import list_files
+from keepset.errors import FingerprintError, InvalidArgumentError, NoFilesError
+from keepset.nodes.list_files import ListFiles, list_files
+from keepset.storage.files import look_at
 from keepset.testing import check_dataset
 
 
@@ -71,3 +72,22 @@ def test_no_match_is_an_error_that_names_the_patterns(folder: Path) -> None:
 def test_a_pattern_is_a_path() -> None:
     with pytest.raises(InvalidArgumentError, match="path pattern"):
         list_files([3])
+
+
+def test_a_listing_is_a_stage_of_its_own_kind(folder: Path) -> None:
+    node = list_files(folder / "*.txt", shuffle=False)
+    assert (node.kind, node.title) == ("list_files", "list_files()")
+    shuffled = list_files(folder / "*.txt", seed=1)
+    assert [each.kind for each in shuffled.walk()] == ["shuffle_global", "list_files"]
+
+
+def test_a_listing_looks_at_its_files_when_it_is_asked_to(folder: Path) -> None:
+    node = list_files(folder / "*.txt", shuffle=False)
+    assert isinstance(node, ListFiles)
+    (folder / "a.txt").write_text("later")
+    assert look_at(node.file_names).names == (".h.txt", "a.txt", "b.txt", "c.txt")
+    assert look_at(node.file_names).size_bytes == 5
+    (folder / "a.txt").unlink()
+    with pytest.raises(FingerprintError, match=r"a\.txt"):
+        look_at(node.file_names)
+    assert len(list(iterate(node))) == 4

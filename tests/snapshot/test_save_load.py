@@ -255,8 +255,9 @@ def test_every_flipped_bit_of_a_commit_is_an_error(tmp_path: Path) -> None:
 def test_a_missing_commit_is_noticed(tmp_path: Path) -> None:
     ks.Dataset.range(3).save(tmp_path)
     ks.Dataset.range(4).save(tmp_path)
-    (tmp_path / "commits" / "00000000.json").unlink()
-    with pytest.raises(CorruptSnapshotError, match=r"lacks commits/00000000\.json"):
+    ks.Dataset.range(5).save(tmp_path)
+    (tmp_path / "commits" / "00000001.json").unlink()
+    with pytest.raises(CorruptSnapshotError, match=r"lacks commits/00000001\.json"):
         ks.Dataset.load(tmp_path)
 
 

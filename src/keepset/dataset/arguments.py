@@ -26,6 +26,14 @@ def whole_number(value: Any, what: str) -> int:
     return int(value.__index__())
 
 
+def positive(value: Any, what: str) -> int:
+    """An integer argument of at least one."""
+    number = whole_number(value, what)
+    if number < 1:
+        raise InvalidArgumentError(f"{what} must be at least 1, not {number}")
+    return number
+
+
 def number_type(dtype: Any) -> np.dtype[Any]:
     wanted = as_dtype(dtype)
     if isinstance(wanted, StringType):

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from keepset.dataset import Dataset
 from keepset.dataset.base import node_of
-from keepset.snapshot.explaining import Explanation, explain_node
+from keepset.dataset.keeping import kept_stages
+
+if TYPE_CHECKING:
+    from keepset.snapshot.explaining import Explanation
 
 
 def save(
@@ -42,6 +45,8 @@ def load(
     fingerprint: str | None = None,
     num_shards: int | None = None,
     verify: bool = True,
+    cache_dir: str | os.PathLike[str] | None = None,
+    cache_bytes: int | None = None,
     **options: Any,
 ) -> Dataset:
     """The data set that was kept under ``path``; see :meth:`Dataset.load`."""
@@ -54,6 +59,8 @@ def load(
         fingerprint=fingerprint,
         num_shards=num_shards,
         verify=verify,
+        cache_dir=cache_dir,
+        cache_bytes=cache_bytes,
         **options,
     )
 
@@ -92,4 +99,5 @@ def explain(dataset: Dataset, path: str | os.PathLike[str], **options: Any) -> E
         >>> explain(Dataset.range(5).batch(3), path).hit
         False
     """
-    return explain_node(node_of(dataset), path, options)
+    explanation: Explanation = kept_stages().explain_node(node_of(dataset), path, options)
+    return explanation

@@ -1,26 +1,28 @@
-"""Stages and methods that keep a data set on disk, or give back one that was kept."""
+"""Methods that keep a data set on disk, or give back one that was kept.
+
+What they do is in ``kept_stages``, which is imported when one of them is first called: it is half
+of the library, and those who keep nothing need not wait for it.
+"""
 
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from keepset.codecs import AUTO, normal_name
-from keepset.core.chunk import Chunk
-from keepset.core.fingerprint import facts_to_json
-from keepset.core.node import Node
-from keepset.core.spec import Spec, check_spec, is_compatible
-from keepset.dataset.arguments import whole_number
-from keepset.dataset.base import BaseDataset, node_of
-from keepset.errors import InvalidArgumentError, SnapshotMismatchError
-from keepset.nodes.rows import Rows
-from keepset.snapshot.identity import facts_of, snapshot_facts, unseeded_stages
-from keepset.snapshot.opening import Location, locate
-from keepset.snapshot.replay import Replay
-from keepset.snapshot.saving import save_node
-from keepset.snapshot.stage import SnapshotStage
+from keepset.dataset.arguments import positive
+from keepset.dataset.base import BaseDataset
+from keepset.snapshot.sizes import CHUNK_BYTES, SEGMENT_BYTES
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+
+def kept_stages() -> ModuleType:
+    """The module that does the work."""
+    import keepset.dataset.kept_stages as module
+
+    return module
 
 
 class Keeping(BaseDataset):
@@ -29,7 +31,8 @@ class Keeping(BaseDataset):
     __slots__ = ()
 
     def __keepset_fingerprint__(self) -> str:
-        return facts_of(self._node).digest
+        digest: str = kept_stages().digest_of_pipeline(self._node)
+        return digest
 
     def save(
         self,
@@ -39,6 +42,8 @@ class Keeping(BaseDataset):
         checkpoint_args: None = None,
         *,
         progress: bool | None = None,
+        chunk_bytes: int = CHUNK_BYTES,
+        segment_bytes: int = SEGMENT_BYTES,
         **options: Any,
     ) -> None:
         """Keep all elements under ``path``, so that :meth:`load` gives them back.
@@ -52,6 +57,8 @@ class Keeping(BaseDataset):
             shard_func: Called with each element, gives the number of the shard that it belongs to.
             checkpoint_args: Taken for the sake of ``tf.data`` and not used.
             progress: Whether to show how far it is; by default if standard error is a terminal.
+            chunk_bytes: About how much is read, checked and decompressed at once.
+            segment_bytes: About how large a file grows.
             options: For an object store: credentials, endpoint and such.
 
         Example:
@@ -61,12 +68,14 @@ class Keeping(BaseDataset):
             >>> [int(x) for x in Dataset.load(path)]
             [0, 1, 2, 3, 4]
         """
-        save_node(
+        kept_stages().save_node(
             self._node,
             path,
             compression=compression,
             shard_func=shard_func,
             progress=progress,
+            chunk_bytes=positive(chunk_bytes, "chunk_bytes"),
+            segment_bytes=positive(segment_bytes, "segment_bytes"),
             options=options,
         )
 
@@ -82,6 +91,8 @@ class Keeping(BaseDataset):
         fingerprint: str | None = None,
         num_shards: int | None = None,
         verify: bool = True,
+        cache_dir: str | os.PathLike[str] | None = None,
+        cache_bytes: int | None = None,
         **options: Any,
     ) -> Self:
         """The data set that was kept under ``path``. Only the path is needed.
@@ -95,13 +106,25 @@ class Keeping(BaseDataset):
             fingerprint: Which one, where the path holds several snapshots.
             num_shards: How many data sets ``reader_func`` gets if there was no ``shard_func``.
             verify: Whether every chunk is compared with its checksum the first time it is read.
+            cache_dir: For an object store: a local folder that keeps what was read, for the next
+                time and for other processes.
+            cache_bytes: How much that folder may take, 10 GiB by default; what was used longest
+                ago goes first.
             options: For an object store: credentials, endpoint and such.
         """
-        location = locate(path, fingerprint=fingerprint, verify=verify, wait=wait, options=options)
-        _check(location, element_spec, compression)
-        if reader_func is None:
-            return cls(Replay(location=location))
-        return cls(_reader(cls, reader_func, num_shards)(location))
+        node = kept_stages().load_stage(
+            cls,
+            path,
+            element_spec=element_spec,
+            compression=compression,
+            reader_func=reader_func,
+            wait=wait,
+            fingerprint=fingerprint,
+            num_shards=num_shards,
+            verify=verify,
+            options=kept_stages().with_cache(path, options, cache_dir, cache_bytes),
+        )
+        return cls(node)
 
     def snapshot(
         self,
@@ -116,6 +139,10 @@ class Keeping(BaseDataset):
         resume: bool = True,
         pending_snapshot_expiry_seconds: float = 60.0,
         num_shards: int | None = None,
+        chunk_bytes: int = CHUNK_BYTES,
+        segment_bytes: int = SEGMENT_BYTES,
+        cache_dir: str | os.PathLike[str] | None = None,
+        cache_bytes: int | None = None,
         **options: Any,
     ) -> Self:
         """Keep what the stages so far give while it is first consumed, and replay it ever after.
@@ -138,6 +165,12 @@ class Keeping(BaseDataset):
             pending_snapshot_expiry_seconds: How long a writer on another machine may be silent
                 before it is taken for dead.
             num_shards: How many data sets ``reader_func`` gets if there is no ``shard_func``.
+            chunk_bytes: About how much is read, checked and decompressed at once.
+            segment_bytes: About how large a file grows.
+            cache_dir: For an object store: a local folder that keeps what was read, for the next
+                time and for other processes.
+            cache_bytes: How much that folder may take, 10 GiB by default; what was used longest
+                ago goes first.
             options: For an object store: credentials, endpoint and such.
 
         Example:
@@ -146,70 +179,21 @@ class Keeping(BaseDataset):
             >>> [int(x) for x in ds], [int(x) for x in ds]
             ([0, 1, 4], [0, 1, 4])
         """
-        facts = None
-        if fingerprint is None:
-            found = snapshot_facts(self._node, shard_func)
-            fingerprint, facts = found.digest, facts_to_json(found)
-            _warn_of_frozen_randomness(self._node)
-        node = SnapshotStage(
-            parent=self._node,
-            path=os.fspath(path),
-            fingerprint=fingerprint,
-            compression=normal_name(compression),
+        node = kept_stages().snapshot_stage(
+            type(self),
+            self._node,
+            path,
+            compression=compression,
+            reader_func=reader_func,
             shard_func=shard_func,
             mode=mode,
+            fingerprint=fingerprint,
             on_pending=on_pending,
             resume=resume,
             expiry_s=pending_snapshot_expiry_seconds,
-            facts=facts,
-            store_options=options,
-            reader=reader_func and _reader(type(self), reader_func, num_shards),
+            num_shards=num_shards,
+            chunk_bytes=positive(chunk_bytes, "chunk_bytes"),
+            segment_bytes=positive(segment_bytes, "segment_bytes"),
+            options=kept_stages().with_cache(path, options, cache_dir, cache_bytes),
         )
         return self._then(node)
-
-
-def _warn_of_frozen_randomness(node: Node) -> None:
-    unseeded = [stage.title for stage in unseeded_stages(node)]
-    if unseeded:
-        warnings.warn(
-            f"{', '.join(unseeded)} has no seed, and what it chooses is about to be kept for "
-            "every later run; give it a seed, or move it behind the snapshot",
-            stacklevel=3,
-        )
-
-
-def _reader(
-    kind: type[Any], reader_func: Callable[[Any], Any], num_shards: int | None
-) -> Callable[[Location], Node]:
-    """What turns kept elements into the pipeline that a user's function makes of them."""
-
-    def read(location: Location) -> Node:
-        parts = [kind(node) for node in _shards(location, num_shards)]
-        return node_of(reader_func(kind(Rows(chunk=Chunk.from_rows(parts)))))
-
-    return read
-
-
-def _shards(location: Location, num_shards: int | None) -> list[Replay]:
-    if location.kept.manifest.order is not None:
-        return [Replay(location=location, shard=shard) for shard in location.kept.shards]
-    count = os.cpu_count() or 1 if num_shards is None else whole_number(num_shards, "num_shards")
-    if count < 1:
-        raise InvalidArgumentError(f"num_shards must be at least 1, not {count}")
-    return [Replay(location=location, first=i, step=count) for i in range(count)]
-
-
-def _check(location: Location, element_spec: Spec, compression: str | None) -> None:
-    kept = location.kept
-    if element_spec is not None and not is_compatible(check_spec(element_spec), kept.spec):
-        raise SnapshotMismatchError(
-            f"{location.url} holds elements of {kept.spec}, not of {element_spec}; leave "
-            "element_spec out, it is known from the files"
-        )
-    used = {segment.codec for segment in kept.manifest.segments}
-    asked = AUTO if compression is None else normal_name(compression)
-    if asked != AUTO and used not in (set(), {asked}):
-        raise SnapshotMismatchError(
-            f"{location.url} is kept with the compression {', '.join(sorted(used))}, not "
-            f"{asked}; leave compression out, it is known from the files"
-        )

@@ -14,7 +14,10 @@ from keepset.errors import CorruptSnapshotError, NewerFormatError
 from keepset.format.version import FORMAT_VERSION
 
 FOLDER = "commits/"
-KINDS = ("append", "complete", "reset", "replace")
+KINDS = ("append", "complete", "reset", "replace", "repair", "fence")
+# Those that say all there is to know: nothing before them is needed.
+SELF_CONTAINED = ("complete", "reset", "replace", "repair")
+_LATEST_S = 253_402_300_800.0  # the year 10000, which no calendar here can show
 _WRITER = {
     "keepset": __version__,
     "python": platform.python_version(),
@@ -67,13 +70,14 @@ def parse_commit(data: bytes, number: int, where: str) -> Commit:
         facts = json.loads(data)
         if not isinstance(facts, dict):
             raise ValueError("not an object")
+        # Before anything is believed, the number of the format too.
+        if not _is_sealed(data):
+            raise ValueError("the checksum does not fit")
         if isinstance(facts.get("format"), int) and facts["format"] > FORMAT_VERSION:
             raise NewerFormatError(
                 f"{where} is of format {facts['format']}, and this version of keepset reads "
                 f"formats up to {FORMAT_VERSION}; install a newer keepset"
             )
-        if _sealed({k: v for k, v in facts.items() if k != "checksum"}) != data:
-            raise ValueError("the checksum does not fit")
         commit = Commit(
             number=int(facts.pop("number")),
             kind=str(facts.pop("kind")),
@@ -84,17 +88,31 @@ def parse_commit(data: bytes, number: int, where: str) -> Commit:
         )
         if commit.number != number or commit.kind not in KINDS:
             raise ValueError(f"it is commit {commit.number} of kind {commit.kind!r}")
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        if not abs(commit.created_s) < _LATEST_S:
+            raise ValueError(f"it was created at {commit.created_s} seconds")
+    except NewerFormatError:
+        raise
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise CorruptSnapshotError(
             f"{where} is damaged: {error}; what it says cannot be trusted, so nothing after it is "
-            "used; restore the file from a copy, or remove the snapshot's folder to start over",
+            "used; restore the file from a copy, or drop it with `keepset verify --repair`",
             path=where,
         ) from error
     return commit
 
 
 def _sealed(facts: dict[str, Any]) -> bytes:
-    """Canonical JSON, with the checksum of everything before it as the last entry."""
+    """Compact JSON, with the checksum of everything before it as the last entry."""
     text = json.dumps(facts, separators=(",", ":"), ensure_ascii=False)
     body = text.encode("utf-8", "surrogatepass")
-    return body[:-1] + f',"checksum":"{crc32c(body):08x}"}}'.encode()
+    return body[:-1] + _seal(body)
+
+
+def _is_sealed(data: bytes) -> bool:
+    """Whether the checksum fits the bytes, which another program may have written in its way."""
+    body = data[: -len(_seal(b""))] + b"}"
+    return data == body[:-1] + _seal(body)
+
+
+def _seal(body: bytes) -> bytes:
+    return f',"checksum":"{crc32c(body):08x}"}}'.encode()

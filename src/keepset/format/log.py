@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 from keepset.errors import CorruptSnapshotError
-from keepset.format.commit import FOLDER, Commit, commit_name, commit_number, parse_commit
+from keepset.format.commit import (
+    FOLDER,
+    SELF_CONTAINED,
+    Commit,
+    commit_name,
+    commit_number,
+    parse_commit,
+)
 from keepset.format.manifest import Manifest, join, manifest_from_json
 from keepset.storage import Store
 
@@ -32,18 +41,43 @@ class Version:
     manifest: Manifest
 
 
+@dataclass(frozen=True)
+class Damaged:
+    """A data set of which some chunks are to be computed again, by their place in the manifest.
+
+    ``resume`` is what an unfinished first pass needs to go on; None if all elements are kept.
+    """
+
+    commit: Commit
+    manifest: Manifest
+    chunks: tuple[int, ...]
+    resume: dict[str, Any] | None
+
+
 @dataclass
 class LogState:
     """What the log says.
 
     ``version`` is what readers get. ``appends`` are what an unfinished first pass has kept so far,
-    ``generation`` counts how often one had to start over.
+    ``damaged`` is what a repair has left, ``generation`` counts how often a first pass had to start
+    over. ``fenced`` are writers that were taken for dead: nothing of theirs may be committed. A
+    ``changes`` that is the same as before says that nothing but fences was added, and ``changed_s``
+    is when anything else last was.
     """
 
     next_number: int = 0
     generation: int = 0
     version: Version | None = None
     appends: list[Append] = field(default_factory=list)
+    damaged: Damaged | None = None
+    fenced: set[str] = field(default_factory=set)
+    changes: int = 0
+    changed_s: float = 0.0
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is kept."""
+        return self.version is None and self.damaged is None and not self.appends
 
     @property
     def kept(self) -> Manifest | None:
@@ -52,23 +86,36 @@ class LogState:
 
     def add(self, commit: Commit, where: str) -> None:
         """Take in the next commit."""
-        body = commit.body
         try:
-            if commit.kind == "append":
-                self._append(commit)
-            elif commit.kind == "reset":
-                self.generation, self.appends = self.generation + 1, []
-                self.version = None
+            if commit.kind == "fence":
+                self.fenced.update(map(str, commit.body["runs"]))
             else:
-                self.version = Version(commit, manifest_from_json(body["manifest"]))
-                self.appends = []
-        except (KeyError, TypeError, ValueError) as error:
+                self._change(commit)
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise CorruptSnapshotError(
                 f"{where} says something that cannot be: {error}; was it written by another "
-                "program? remove the snapshot's folder to start over",
+                "program? `keepset verify --repair` drops it",
                 path=where,
             ) from error
         self.next_number = commit.number + 1
+
+    def _change(self, commit: Commit) -> None:
+        self.changes += 1
+        self.changed_s = commit.created_s
+        body = commit.body
+        if commit.kind == "append":
+            self._append(commit)
+            self.damaged = None
+            return
+        self.version, self.damaged, self.appends = None, None, []
+        if commit.kind == "reset":
+            self.generation = int(body["generation"])
+            return
+        manifest = manifest_from_json(body["manifest"])
+        if commit.kind == "repair":
+            self.damaged = _damaged(commit, manifest)
+        else:
+            self.version = Version(commit, manifest)
 
     def _append(self, commit: Commit) -> None:
         body = commit.body
@@ -85,6 +132,13 @@ class LogState:
         self.appends.append(append)
 
 
+def _damaged(commit: Commit, manifest: Manifest) -> Damaged:
+    chunks, resume = commit.body["damaged"], commit.body["resume"]
+    if not all(type(n) is int and 0 <= n < len(manifest.chunks) for n in chunks):
+        raise ValueError("a chunk is called damaged that is not there")
+    return Damaged(commit, manifest, tuple(chunks), None if resume is None else dict(resume))
+
+
 class Log:
     """Reads the commits of one snapshot and adds to them."""
 
@@ -95,14 +149,21 @@ class Log:
         """The numbers of all commits there are; an error if one is missing in between."""
         found = (commit_number(info.name) for info in self.store.list(FOLDER))
         numbers = sorted(number for number in found if number is not None)
-        if numbers != list(range(len(numbers))):
-            missing = next(i for i, number in enumerate([*numbers, -1]) if i != number)
-            raise CorruptSnapshotError(
-                f"{self.store.url} lacks {commit_name(missing)}, although later commits are there; "
-                "restore the file from a copy, or remove the snapshot's folder to start over",
-                path=self.store.url,
-            )
-        return numbers
+        if not numbers or len(numbers) == numbers[-1] - numbers[0] + 1:
+            return numbers
+        # A listing may pass over what is added while it is made, and still give what came later.
+        for before, number in pairwise(numbers):
+            for between in range(before + 1, number):
+                if not self.store.exists(commit_name(between)):
+                    raise self._lacks(between)
+        return list(range(numbers[0], numbers[-1] + 1))
+
+    def _lacks(self, number: int) -> CorruptSnapshotError:
+        return CorruptSnapshotError(
+            f"{self.store.url} lacks {commit_name(number)}, although later commits are there; "
+            "restore the file from a copy, or drop those with `keepset verify --repair`",
+            path=self.store.url,
+        )
 
     def read(self, number: int) -> Commit:
         name = commit_name(number)
@@ -114,8 +175,12 @@ class Log:
         recent: list[Commit] = []
         for number in reversed(numbers):
             recent.append(self.read(number))
-            if recent[-1].kind in ("complete", "replace"):
+            if recent[-1].kind in SELF_CONTAINED:
                 break
+        else:
+            # The oldest ones go first when a snapshot is removed.
+            if numbers and numbers[0] > 0:
+                raise self._lacks(numbers[0] - 1)
         state = LogState()
         for commit in reversed(recent):
             state.add(commit, f"{self.store.url}/{commit_name(commit.number)}")
@@ -133,9 +198,24 @@ class Log:
         """Create the next commit; False if somebody else has, who is then to be read first."""
         assert commit.number == state.next_number
         name = commit_name(commit.number)
+        # Tried before it is written: what cannot be read would stop everybody from then on.
+        after = replace(state, appends=list(state.appends), fenced=set(state.fenced))
+        after.add(commit, f"{self.store.url}/{name}")
         if not self.store.create(name, commit.to_bytes()):
             return False
-        state.add(commit, f"{self.store.url}/{name}")
+        vars(state).update(vars(after))
+        return True
+
+    def extend(self, state: LogState, kind: str, run: str, body: dict[str, Any]) -> bool:
+        """Create the next commit of a run, which rests on what the log says.
+
+        False if that has changed, or if the run was fenced. A fence against others changes nothing.
+        """
+        while not self.add(state, Commit(state.next_number, kind, run, time.time(), body)):
+            changes = state.changes
+            self.follow(state)
+            if state.changes != changes or run in state.fenced:
+                return False
         return True
 
     def history(self) -> Iterator[Commit]:

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from keepset.codecs import CODECS
+from keepset.core.dtypes import Array
 from keepset.core.spec import Spec, common_supertype, spec_from_json, spec_to_json
 from keepset.errors import KeepsetError
-from keepset.format.order import Order, join_orders, order_from_json
+from keepset.format.order import Order, join_orders, order_from_json, order_of
 from keepset.format.segment import ChunkEntry, SegmentEntry
 
 
@@ -51,6 +52,54 @@ class Manifest:
     @property
     def stored_bytes(self) -> int:
         return sum(segment.entry.size_bytes for segment in self.segments)
+
+    @property
+    def segment_names(self) -> set[str]:
+        return {segment.entry.name for segment in self.segments}
+
+    def positions(self, numbers: Sequence[int]) -> dict[int, Array]:
+        """Where the elements of these chunks are among all, chunk by chunk."""
+        wanted, found = set(numbers), {}
+        ends: dict[int, int] = {}
+        for number, chunk in enumerate(self.chunks):
+            start = ends.get(chunk.shard, 0)
+            stop = ends[chunk.shard] = start + chunk.entry.rows
+            if number in wanted and self.order is None:
+                found[number] = np.arange(start, stop)
+            elif number in wanted and self.order is not None:
+                found[number] = self.order.positions(chunk.shard, start, stop)
+        return found
+
+    def replaced(self, numbers: Sequence[int], others: Manifest) -> Manifest:
+        """The same elements, with ``others``' chunks in the places of these."""
+        first = len(self.segments)
+        chunks = list(self.chunks)
+        for number, chunk in zip(numbers, others.chunks, strict=True):
+            chunks[number] = replace(chunk, segment=chunk.segment + first)
+        spec = common_supertype([self.spec, others.spec]) if others.chunks else self.spec
+        segments = self.segments + others.segments
+        return replace(self, spec=spec, segments=segments, chunks=tuple(chunks))._trimmed()
+
+    def without(self, numbers: Sequence[int]) -> Manifest:
+        """The elements that are not in these chunks."""
+        gone = self.positions(numbers).values()
+        lost = np.concatenate([np.empty(0, np.int64), *gone])
+        order = self.order
+        if order is not None:
+            order = order_of(np.delete(order.between(0, self.elements), lost))
+        chunks = tuple(c for n, c in enumerate(self.chunks) if n not in set(numbers))
+        elements = self.elements - len(lost)
+        return replace(self, elements=elements, chunks=chunks, order=order)._trimmed()
+
+    def _trimmed(self) -> Manifest:
+        """Without the segments that no chunk is in."""
+        used = sorted({chunk.segment for chunk in self.chunks})
+        places = {old: new for new, old in enumerate(used)}
+        return replace(
+            self,
+            segments=tuple(self.segments[old] for old in used),
+            chunks=tuple(replace(c, segment=places[c.segment]) for c in self.chunks),
+        )
 
     def to_json(self) -> dict[str, Any]:
         specs: list[Any] = []

@@ -55,6 +55,13 @@ class Order:
         ranks, per_turn = self._ranks
         return self.pattern[within], turns * per_turn[within] + ranks[within]
 
+    def positions(self, shard: int, start: int, stop: int) -> Array:
+        """Where the elements ``start`` to ``stop`` of a shard are among all."""
+        places = np.flatnonzero(self.pattern == shard)
+        turns, within = np.divmod(np.arange(start, stop), max(len(places), 1))
+        found: Array = turns * len(self.pattern) + places[within]
+        return found
+
     @cached_property
     def _ranks(self) -> tuple[Array, Array]:
         """For each place of the pattern: how often its shard came before, and comes in all."""

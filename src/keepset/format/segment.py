@@ -185,8 +185,8 @@ class ChunkReader:
         at = entry.offset + start
         return CorruptSnapshotError(
             f"{self._where} is damaged at byte {at}: the chunk of {entry.rows} elements that "
-            f"begins at byte {entry.offset} fails in {what}; restore the file from a "
-            "copy, or remove the snapshot's folder to have everything computed again",
+            f"begins at byte {entry.offset} fails in {what}; restore the file from a copy, or drop "
+            "what is damaged with `keepset verify --repair`",
             path=self._where,
             byte=at,
         )

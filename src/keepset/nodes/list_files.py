@@ -8,11 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from keepset.core.node import Node
+from keepset.core.node import Node, stage
 from keepset.core.random import Randomness
 from keepset.errors import InvalidArgumentError, NoFilesError
 from keepset.nodes.from_tensor_slices import FromTensorSlices
 from keepset.nodes.global_shuffle import GlobalShuffle
+
+
+@stage
+class ListFiles(FromTensorSlices):
+    """The names of files. What is kept of them is used as long as their content is the same."""
+
+    @property
+    def file_names(self) -> list[bytes]:
+        names: list[bytes] = self.tensors.tolist()
+        return names
 
 
 def list_files(
@@ -44,7 +54,7 @@ def list_files(
         )
     names = np.empty(len(found), object)
     names[:] = sorted(found)
-    files: Node = FromTensorSlices(tensors=names, name=name)
+    files: Node = ListFiles(tensors=names, name=name)
     if shuffle is False:
         return files
     return GlobalShuffle(parent=files, source=Randomness(seed), name=name)

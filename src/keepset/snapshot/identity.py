@@ -7,15 +7,19 @@ from dataclasses import fields
 from typing import Any
 
 from keepset.core.fingerprint import Facts, combine, fingerprint_of_value
+from keepset.core.fingerprint.facts import digest_of
 from keepset.core.node import Node
 from keepset.core.random import Randomness
 from keepset.nodes.cache import Cache
 from keepset.nodes.flat_map import FlatMap
 from keepset.nodes.group_by_window import GroupByWindow
 from keepset.nodes.interleave import Interleave
+from keepset.nodes.list_files import ListFiles
 from keepset.nodes.prefetch import Prefetch
 from keepset.nodes.with_options import WithOptions
+from keepset.snapshot.sources import FILES, Sources
 from keepset.snapshot.stage import SnapshotStage
+from keepset.storage.files import Listing, look_at
 
 # Stages and parameters that change how elements are computed, and not which.
 _PHYSICAL_STAGES = (Prefetch, WithOptions, Cache, SnapshotStage)
@@ -24,25 +28,42 @@ _OPENING = (FlatMap, Interleave, GroupByWindow, SnapshotStage)
 _PHYSICAL_PARAMETERS = {"name", "parallelism", "wrap", "log_warning"}
 
 
-def facts_of(node: Node) -> Facts:
-    """The facts of a stage and of all before it."""
-    while isinstance(node, _PHYSICAL_STAGES):
-        node = node.parent
-    labelled = [(label, facts) for label, facts in _parameters(node)]
-    inputs = node.inputs
-    for i, parent in enumerate(inputs):
-        facts = facts_of(parent)
-        labelled.append((facts.kind if len(inputs) == 1 else f"input {i}, {facts.kind}", facts))
-    return combine(node.kind, node.title, labelled)
+class Identity:
+    """What a pipeline is known by.
+
+    Attributes:
+        facts: Those of its stages, in which files count by name and size.
+        sources: The files that it names, if it names any, which count by how they stand.
+    """
+
+    def __init__(self, facts: Facts, sources: Sources | None) -> None:
+        self.facts, self.sources = facts, sources
+
+    @property
+    def fingerprint(self) -> str:
+        return self.facts.digest if self.sources is None else self.sources.fingerprint
 
 
-def snapshot_facts(node: Node, shard_func: Callable[..., Any] | None) -> Facts:
-    """The facts of a snapshot of ``node``: a reader relies on the shards as well."""
-    facts = facts_of(node)
-    if shard_func is None:
-        return facts
-    shards = fingerprint_of_value(shard_func, name="shard_func")
-    return combine("snapshot", "snapshot", [("shard_func", shards), (facts.kind, facts)])
+def identify(node: Node, shard_func: Callable[..., Any] | None = None) -> Identity:
+    """The identity of a snapshot of ``node``: a reader relies on the shards as well."""
+    listings: list[Listing] = []
+    facts = _facts_of(node, listings)
+    if shard_func is not None:
+        shards = fingerprint_of_value(shard_func, name="shard_func")
+        facts = combine("snapshot", "snapshot", [("shard_func", shards), (facts.kind, facts)])
+    return Identity(facts, Sources(facts.digest, tuple(listings)) if listings else None)
+
+
+def digest_of_pipeline(node: Node) -> str:
+    """What a pipeline counts as where a function of another one uses it.
+
+    Nobody compares the content of its files then: a new time counts as a change.
+    """
+    identity = identify(node)
+    if identity.sources is None:
+        return identity.facts.digest
+    times = [bytes.fromhex(listing.times) for listing in identity.sources.listings]
+    return digest_of(bytes.fromhex(identity.facts.digest), *times).hex()
 
 
 def unseeded_stages(node: Node) -> Iterator[Node]:
@@ -51,6 +72,23 @@ def unseeded_stages(node: Node) -> Iterator[Node]:
         randomness = each.randomness
         if randomness is not None and randomness.seed is None and not isinstance(each, _OPENING):
             yield each
+
+
+def _facts_of(node: Node, listings: list[Listing]) -> Facts:
+    """The facts of a stage and of all before it; the files they name are added to ``listings``."""
+    while isinstance(node, _PHYSICAL_STAGES):
+        node = node.parent
+    if isinstance(node, ListFiles):
+        listings.append(look_at(node.file_names))
+        found = listings[-1]
+        files = Facts(found.outline, FILES, str(found))
+        return combine(node.kind, node.title, [(FILES, files)])
+    labelled = list(_parameters(node))
+    inputs = node.inputs
+    for i, parent in enumerate(inputs):
+        facts = _facts_of(parent, listings)
+        labelled.append((facts.kind if len(inputs) == 1 else f"input {i}, {facts.kind}", facts))
+    return combine(node.kind, node.title, labelled)
 
 
 def _parameters(node: Node) -> Iterator[tuple[str, Facts]]:

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
-from collections.abc import Sequence
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from keepset.codecs import codec_named
 from keepset.core.chunk import EMPTY, Chunk, concat
 from keepset.core.dtypes import Array
 from keepset.core.spec import Spec
-from keepset.errors import CorruptSnapshotError
-from keepset.format.layout import Layout
 from keepset.format.manifest import KeptChunk, Manifest
-from keepset.format.segment import ChunkEntry, ChunkReader
 from keepset.nodes.select import selected
+from keepset.snapshot.chunk_source import ChunkSource
+from keepset.snapshot.read_ahead import ReadAhead
 from keepset.storage import Store
 
-# Decoded chunks that are held for rows asked for one by one. Those that are views of a mapped file
-# take next to nothing.
-_MOST_CHUNKS = 1024
-_MOST_CHUNK_BYTES = 64 << 20
+
+class Turns(NamedTuple):
+    """The chunks in the order in which a reader of all elements comes to them.
+
+    ``firsts`` are the positions of their first elements. ``lasts`` are those of the last ones, by
+    the number of the chunk.
+    """
+
+    numbers: Array
+    firsts: Array
+    lasts: Array
 
 
 class Kept:
@@ -48,13 +52,12 @@ class Kept:
         self._ends: Array = np.cumsum([0, *rows])
         # Of each shard the first row, in the order of the shards' numbers, and then the end.
         counts = np.zeros(len(self.shards) + 1, np.int64)
-        places = np.searchsorted(self.shards, [chunk.shard for chunk in self._chunks])
-        np.add.at(counts, places + 1, rows)
+        self._places: Array = np.searchsorted(self.shards, [c.shard for c in self._chunks])
+        np.add.at(counts, self._places + 1, rows)
         self._shard_ends: Array = np.cumsum(counts)
-        self._readers = _readers_of(store, manifest)
-        self._views: dict[int, memoryview | None] = {}
-        self._verified = np.zeros(len(self._chunks), bool)
-        self._recent = _Recent()
+        self.source = ChunkSource(store, manifest, self._chunks, verify, keys)
+        self._projections: dict[tuple[Any, ...], Kept] = {}
+        self._lock = threading.Lock()
 
     @property
     def spec(self) -> Spec:
@@ -63,8 +66,11 @@ class Kept:
 
     def project(self, keys: tuple[Any, ...]) -> Kept:
         """The same elements, which are dicts, with some of their entries only."""
-        selected(self.spec, keys)
-        return Kept(self.store, self.manifest, self._verify, keys)
+        with self._lock:
+            if keys not in self._projections:
+                selected(self.spec, keys)
+                self._projections[keys] = Kept(self.store, self.manifest, self._verify, keys)
+            return self._projections[keys]
 
     def __len__(self) -> int:
         return self.manifest.elements
@@ -92,19 +98,30 @@ class Kept:
 
     def gather(self, rows: Array) -> Chunk:
         """The rows asked for, in that order."""
+        groups = self.by_chunk(rows)
+        numbers = [number for number, _ in groups]
+        if len(groups) < 2 or self.source.are_quick(numbers):
+            return joined(groups, [self._taken(number, rows[at]) for number, at in groups])
+        ahead, parts = ReadAhead(self.source), []
+        for place, (number, at) in enumerate(groups):
+            load = ahead.take(number, numbers[place + 1 : place + 1 + ahead.most])
+            self.source.keep(load)
+            parts.append(load.fetch().take(rows[at] - self._ends[number]))
+        return joined(groups, parts)
+
+    def _taken(self, number: int, rows: Array) -> Chunk:
+        return self.chunk(number).take(rows - self._ends[number])
+
+    def by_chunk(self, rows: Array) -> list[tuple[int, Array]]:
+        """The chunks that hold these rows, each with the places of its rows among them."""
         if not len(rows):
-            return EMPTY
+            return []
         numbers = np.searchsorted(self._ends, rows, side="right") - 1
         if (numbers == numbers[0]).all():
-            return self.chunk(int(numbers[0])).take(rows - self._ends[numbers[0]])
-        by_chunk = np.argsort(numbers, kind="stable")
-        found, starts = np.unique(numbers[by_chunk], return_index=True)
-        parts = []
-        for number, places in zip(found.tolist(), np.split(by_chunk, starts[1:]), strict=True):
-            parts.append(self.chunk(number).take(rows[places] - self._ends[number]))
-        back = np.empty(len(rows), np.int64)
-        back[by_chunk] = np.arange(len(rows))
-        return concat(parts).take(back)
+            return [(int(numbers[0]), np.arange(len(rows)))]
+        in_order = np.argsort(numbers, kind="stable")
+        cuts = np.flatnonzero(np.diff(numbers[in_order])) + 1
+        return [(int(numbers[at[0]]), at) for at in np.split(in_order, cuts)]
 
     def chunk_ends(self) -> Array:
         """The row at which each chunk begins, and the number of rows."""
@@ -112,91 +129,48 @@ class Kept:
 
     def chunk(self, number: int) -> Chunk:
         """A whole chunk, checked the first time it is read."""
-        chunk = self._recent.get(number)
-        if chunk is None:
-            chunk = self._load(number)
-            self._recent.put(number, chunk)
+        load = self.source.request(number)
+        chunk = load.fetch()
+        self.source.keep(load)
         return chunk
 
-    def _load(self, number: int) -> Chunk:
-        kept = self._chunks[number]
-        reader = self._readers[kept.segment]
-        keys = self._keys
-        columns = None if keys is None else reader.layout.structure.select(keys)[1]
-        data = self._bytes_of(kept, columns)
-        if self._verify and not self._verified[number]:
-            reader.check(data, kept.entry, columns)
-            self._verified[number] = True
-        return reader.read(data, kept.entry, keys)
+    @cached_property
+    def turns(self) -> Turns:
+        """When a reader of all elements in their order needs which chunk."""
+        firsts, lasts = self._ends[:-1], self._ends[1:] - 1
+        order = self.manifest.order
+        if order is not None:
+            pattern = self._shard_places(order.pattern)
+            # The places in the pattern, shard by shard, and where those of each shard begin.
+            places = np.argsort(pattern, kind="stable")
+            counts = np.bincount(pattern, minlength=len(self.shards))
+            starts = np.cumsum(counts) - counts
+            of_chunk = self._places
 
-    def _bytes_of(self, kept: KeptChunk, columns: list[int] | None) -> memoryview:
-        segment, entry = self.manifest.segments[kept.segment].entry, kept.entry
-        if kept.segment not in self._views:
-            self._views[kept.segment] = self.store.view(segment.name)
-        view = self._views[kept.segment]
-        if view is None and columns is not None and len(entry.ends) > 1:
-            data = self._fetch_columns(segment.name, entry, columns)
-        elif view is None:
-            data = memoryview(self.store.read_range(segment.name, entry.offset, entry.stored_bytes))
-        else:
-            data = view[entry.offset : entry.offset + entry.stored_bytes]
-        if len(data) != entry.stored_bytes:
-            raise CorruptSnapshotError(
-                f"{self.store.url}/{segment.name} ends at byte {entry.offset + len(data)}, but "
-                f"{segment.size_bytes} bytes were kept; restore the file from a "
-                "copy, or remove the snapshot's folder to have everything computed again",
-                path=segment.name,
-                byte=entry.offset + len(data),
-            )
-        return data
+            def positions(rows: Array) -> Array:
+                ranks = rows - self._shard_ends[of_chunk]
+                turns, within = np.divmod(ranks, counts[of_chunk])
+                found: Array = turns * len(pattern) + places[starts[of_chunk] + within]
+                return found
 
-    def _fetch_columns(self, name: str, entry: ChunkEntry, columns: list[int]) -> memoryview:
-        """The bytes of some columns in their places; nothing is fetched of the others."""
-        ends = (0, *entry.ends)
-        pieces = [(ends[i], ends[i + 1]) for i in (0, *(column + 1 for column in columns))]
-        ranges = [(entry.offset + start, stop - start) for start, stop in pieces]
-        data = bytearray(entry.stored_bytes)
-        for (start, stop), found in zip(pieces, self.store.read_ranges(name, ranges), strict=True):
-            data[start:stop] = found
-        return memoryview(data)
+            firsts, lasts = positions(firsts), positions(lasts)
+        numbers = np.argsort(firsts)
+        return Turns(numbers, firsts[numbers], lasts)
+
+    def _shard_places(self, shards: Array) -> Array:
+        """Which of our shards these are; a number beyond them for those without elements."""
+        known = np.append(self.shards, -1)
+        places = np.searchsorted(self.shards, shards)
+        places[known[places] != shards] = len(self.shards)
+        # Small numbers are sorted several times as fast.
+        return places.astype(np.uint16) if len(self.shards) < 1 << 16 else places
 
 
-def _readers_of(store: Store, manifest: Manifest) -> Sequence[ChunkReader]:
-    layouts: dict[Any, Layout] = {}
-    readers = []
-    for segment in manifest.segments:
-        key = (repr(segment.spec), segment.wide)
-        if key not in layouts:
-            layouts[key] = Layout(segment.spec, segment.wide)
-        where = f"{store.url}/{segment.entry.name}"
-        readers.append(ChunkReader(layouts[key], codec_named(segment.codec), where))
-    return readers
-
-
-class _Recent:
-    """The chunks that were used last, within a bound of memory."""
-
-    def __init__(self) -> None:
-        self._chunks: OrderedDict[int, tuple[Chunk, int]] = OrderedDict()
-        self._bytes = 0
-        self._lock = threading.Lock()
-
-    def get(self, number: int) -> Chunk | None:
-        with self._lock:
-            found = self._chunks.get(number)
-            if found is None:
-                return None
-            self._chunks.move_to_end(number)
-            return found[0]
-
-    def put(self, number: int, chunk: Chunk) -> None:
-        size = chunk.own_bytes
-        with self._lock:
-            if number in self._chunks:
-                return
-            self._chunks[number] = (chunk, size)
-            self._bytes += size
-            while len(self._chunks) > 1 and (
-                len(self._chunks) > _MOST_CHUNKS or self._bytes > _MOST_CHUNK_BYTES
-            ):
-                self._bytes -= self._chunks.popitem(last=False)[1][1]
+def joined(groups: list[tuple[int, Array]], parts: list[Chunk]) -> Chunk:
+    """The rows of several chunks, each in its place."""
+    if len(parts) < 2:
+        return parts[0] if parts else EMPTY
+    places = np.concatenate([places for _, places in groups])
+    back = np.empty(len(places), np.int64)
+    back[places] = np.arange(len(places))
+    return concat(parts).take(back)

@@ -7,7 +7,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,6 +17,8 @@ from keepset.storage import Store
 
 FOLDER = "leases/"
 BEAT_S = 10.0
+# How long a writer on another machine may be silent before it is taken for dead.
+EXPIRY_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,7 @@ class Lease:
     def __init__(self, store: Store, run: str) -> None:
         self._store, self._run, self._since = store, run, time.time()
         self._released = threading.Event()
+        self._process = os.getpid()
         try:
             self._beat()
         except BaseException:
@@ -82,9 +85,14 @@ class Lease:
     def earlier_holder(self, expiry_s: float) -> Holder | None:
         """A live writer that began before this one, should both have begun at the same moment."""
         ours = (self._since, self._run)
-        return _first_live(self._store, expiry_s, lambda other: (other.since, other.run) < ours)
+        for other in holders(self._store):
+            if (other.since, other.run) < ours and other.is_alive(expiry_s):
+                return other
+        return None
 
     def release(self) -> None:
+        if self._process != os.getpid():
+            return  # a fork of the writer: the lease is not its own
         self._released.set()
         self._thread.join()
         self._remove()
@@ -94,17 +102,17 @@ class Lease:
             self._store.delete([f"{FOLDER}{self._run}.json"])
 
 
-def live_holder(store: Store, expiry_s: float) -> Holder | None:
-    """A writer that is at work on a snapshot, if there is one."""
-    return _first_live(store, expiry_s, lambda _: True)
-
-
-def _first_live(store: Store, expiry_s: float, counts: Callable[[Holder], bool]) -> Holder | None:
+def holders(store: Store) -> Iterator[Holder]:
+    """All writers that have a lease, alive or not."""
     for info in store.list(FOLDER):
         holder = _read(store, info.name)
-        if holder is not None and counts(holder) and holder.is_alive(expiry_s):
-            return holder
-    return None
+        if holder is not None:
+            yield holder
+
+
+def live_holder(store: Store, expiry_s: float) -> Holder | None:
+    """A writer that is at work on a snapshot, if there is one."""
+    return next((holder for holder in holders(store) if holder.is_alive(expiry_s)), None)
 
 
 def _read(store: Store, name: str) -> Holder | None:

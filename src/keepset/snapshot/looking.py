@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections import Counter
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
+from keepset.core.dtypes import StringType
 from keepset.core.fingerprint import Facts, facts_from_json
-from keepset.core.spec import Spec
+from keepset.core.ranges import Ranges, ranges_of
+from keepset.core.spec import LeafSpec, Spec, TensorSpec, structure_and_leaves
 from keepset.format.commit import Commit
 from keepset.format.log import Log, LogState
-from keepset.format.manifest import Manifest
+from keepset.format.manifest import Manifest, Segment
 from keepset.snapshot.opening import folder_of
 from keepset.snapshot.progress import size_text
-from keepset.storage import open_store
+from keepset.storage import Store, open_store
 
 
 class Snapshot:
@@ -35,8 +38,17 @@ class Snapshot:
     ) -> None:
         root = open_store(path, **options)
         folder = folder_of(root, fingerprint)
-        self._store = root.sub(f"{folder}/") if folder else root
-        self._log = Log(self._store)
+        self._look_at(root.sub(f"{folder}/") if folder else root)
+
+    @classmethod
+    def of(cls, store: Store) -> Self:
+        """What is kept right in a store."""
+        found = cls.__new__(cls)
+        found._look_at(store)
+        return found
+
+    def _look_at(self, store: Store) -> None:
+        self._store, self._log = store, Log(store)
         self._state: LogState = self._log.state()
 
     @property
@@ -48,10 +60,12 @@ class Snapshot:
         """Whether all elements are kept; if not, there is the beginning of a first pass."""
         return self._state.version is not None
 
-    @property
+    @cached_property
     def manifest(self) -> Manifest:
         if self._state.version is not None:
             return self._state.version.manifest
+        if self._state.damaged is not None:
+            return self._state.damaged.manifest
         return self._state.kept or Manifest(None, 0)
 
     @property
@@ -73,12 +87,45 @@ class Snapshot:
         return sum(chunk.entry.raw_bytes for chunk in self.manifest.chunks)
 
     @property
+    def memory_bytes(self) -> int | None:
+        """What the elements take in memory; None where they differ in size."""
+        sizes = [_fixed_bytes(leaf) for leaf in structure_and_leaves(self.element_spec)[1]]
+        return None if None in sizes else self.fixed_bytes
+
+    @property
+    def fixed_bytes(self) -> int:
+        """What those leaves take in memory that have the same size in every element."""
+        leaves = structure_and_leaves(self.element_spec)[1]
+        return self.num_elements * sum(_fixed_bytes(leaf) or 0 for leaf in leaves)
+
+    @property
+    def waiting(self) -> Ranges:
+        """The elements that a repair has dropped, and that the next run computes again."""
+        damaged = self._state.damaged
+        if damaged is None:
+            return ()
+        return ranges_of(damaged.manifest.positions(damaged.chunks).values())
+
+    @property
+    def needed_segments(self) -> list[Segment]:
+        """The files that elements are read from."""
+        dropped = set() if self._state.damaged is None else set(self._state.damaged.chunks)
+        chunks = enumerate(self.manifest.chunks)
+        used = {chunk.segment for number, chunk in chunks if number not in dropped}
+        return [self.manifest.segments[number] for number in sorted(used)]
+
+    @property
     def shards(self) -> dict[int, int]:
         """How many elements each shard has."""
         counts: Counter[int] = Counter()
         for chunk in self.manifest.chunks:
             counts[chunk.shard] += chunk.entry.rows
         return dict(sorted(counts.items()))
+
+    @property
+    def files(self) -> list[str]:
+        """The files of the elements: all of them are one data set to Arrow, Polars and DuckDB."""
+        return [self._store.object_url(s.entry.name) for s in self.manifest.segments]
 
     @property
     def codecs(self) -> list[str]:
@@ -94,13 +141,21 @@ class Snapshot:
         """The whole data sets that were kept here, oldest first; the last one is read."""
         return [commit for commit in self.history if commit.kind in ("complete", "replace")]
 
-    @property
+    @cached_property
     def _newest(self) -> Commit | None:
-        return self.history[-1] if self.history else None
+        """The commit that says what is kept now; what only fences off a dead writer does not."""
+        state = self._state
+        if state.version is not None:
+            return state.version.commit
+        if state.damaged is not None:
+            return state.damaged.commit
+        if state.appends:
+            return state.appends[-1].commit
+        return next((each for each in reversed(self.history) if each.kind != "fence"), None)
 
     @property
     def created(self) -> datetime | None:
-        """When the newest commit was made, by the clock of the machine that made it."""
+        """When what is kept now was committed, by the clock of the machine that made it."""
         newest = self._newest
         return None if newest is None else datetime.fromtimestamp(newest.created_s, UTC)
 
@@ -112,15 +167,25 @@ class Snapshot:
     @property
     def fingerprint(self) -> str | None:
         """Which pipeline it is of; None for what was saved."""
-        return None if self._newest is None else self._newest.body.get("fingerprint")
+        found: str | None = self._told("fingerprint")
+        return found
 
     @cached_property
     def facts(self) -> Facts | None:
         """What the fingerprint was found from, stage by stage."""
-        for commit in reversed(self.history):
-            if commit.body.get("facts") is not None:
-                return facts_from_json(commit.body["facts"])
-        return None
+        found = self._told("facts")
+        return None if found is None else facts_from_json(found)
+
+    def _told(self, key: str) -> Any:
+        """What the log says under a key, in the newest commit that says it."""
+        newest = self._newest
+        if newest is None:
+            return None
+        value = newest.body.get(key)
+        if value is not None or newest.kind == "replace":
+            return value
+        told = (each.body.get(key) for each in reversed(self.history))
+        return next((value for value in told if value is not None), None)
 
     def __repr__(self) -> str:
         state = "complete" if self.is_complete else "unfinished"
@@ -128,3 +193,12 @@ class Snapshot:
             f"<Snapshot {self.url!r}: {state}, {self.num_elements:,} elements, "
             f"{size_text(self.size_bytes)}, {self.element_spec}>"
         )
+
+
+def _fixed_bytes(leaf: LeafSpec) -> int | None:
+    """What a leaf takes in memory, if that is the same for every element."""
+    if not isinstance(leaf, TensorSpec) or isinstance(leaf.dtype, StringType):
+        return None
+    sizes = [None] if leaf.shape is None else leaf.shape
+    known = [size for size in sizes if size is not None]
+    return math.prod(known) * leaf.dtype.itemsize if len(known) == len(sizes) else None

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from keepset.errors import PendingSnapshotError, SnapshotMismatchError, SnapshotMissingError
@@ -14,6 +16,8 @@ from keepset.snapshot.kept import Kept
 from keepset.storage import Store, open_store
 
 _POLL_S = 0.2
+# What a writer leaves, the first thing of it being a lease; other files may lie beside.
+_OURS = r"(?s)(?:(.*)/)?(?:commits/\d{8}\.json|(?:segments|leases)/[0-9a-f]{16}\b[^/]*)"
 
 
 class Location:
@@ -96,6 +100,41 @@ def fingerprints_at(store: Store) -> list[str]:
     return sorted(names)
 
 
+def snapshots_below(store: Store) -> list[str]:
+    """The folders at and below a path that hold a snapshot, or what was begun of one.
+
+    The path itself is ``""``.
+    """
+    found = (snapshot_of(info.name) for info in store.list(""))
+    return sorted({folder for folder in found if folder is not None})
+
+
+def snapshot_of(name: str) -> str | None:
+    """The folder of the snapshot that an object is part of; None if it is part of none."""
+    match = re.fullmatch(_OURS, name)
+    return None if match is None else match[1] or ""
+
+
+def matching(folders: Sequence[str], given: str) -> list[str]:
+    """The folders of the fingerprint that is meant by its name or the beginning of it.
+
+    Of a fingerprint that has a part for files, the beginnings of both parts are enough.
+
+    Example:
+        >>> matching(["images/v1", "images/v10"], "v1"), matching(["images/v1", "x"], "v")
+        (['images/v1'], ['images/v1'])
+    """
+    names = {folder: folder.rpartition("/")[2] for folder in folders}
+    exact = [folder for folder, name in names.items() if name == given]
+    return exact or [folder for folder, name in names.items() if _is_meant(name, given)]
+
+
+def _is_meant(name: str, given: str) -> bool:
+    both = zip(name.split("-"), given.split("-"), strict=False)
+    parts = name.count("-") == given.count("-") and all(a.startswith(b) for a, b in both)
+    return name.startswith(given) or parts
+
+
 def folder_of(store: Store, fingerprint: str | None) -> str:
     """The folder of the snapshot that is meant; empty for one right at the path."""
     direct = any(True for _ in store.list(FOLDER))
@@ -103,14 +142,14 @@ def folder_of(store: Store, fingerprint: str | None) -> str:
         return ""
     kept = fingerprints_at(store)
     if fingerprint is not None:
-        matching = [name for name in kept if name.startswith(fingerprint)]
-        if len(matching) != 1:
+        meant = matching(kept, fingerprint)
+        if len(meant) != 1:
             listed = ", ".join(kept) or "nothing"
             raise SnapshotMissingError(
                 f"{store.url} has no snapshot of the fingerprint {fingerprint!r}; kept there is "
                 f"{listed}"
             )
-        return matching[0]
+        return meant[0]
     if len(kept) > 1:
         raise SnapshotMismatchError(
             f"{store.url} holds {len(kept)} snapshots: {', '.join(kept)}; say which with "
@@ -128,6 +167,12 @@ def _version(store: Store) -> Version:
     state = Log(store).state()
     if state.version is not None:
         return state.version
+    if state.damaged is not None:
+        count = sum(map(len, state.damaged.manifest.positions(state.damaged.chunks).values()))
+        raise PendingSnapshotError(
+            f"{store.url} lacks {count} elements that were damaged and dropped by a repair; run "
+            "the pipeline that writes it, which computes only these"
+        )
     if state.appends:
         raise PendingSnapshotError(
             f"{store.url} is not finished: {state.appends[-1].stop} elements are kept so far; run "

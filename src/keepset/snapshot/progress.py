@@ -18,7 +18,8 @@ class Progress:
         self._bytes = self._done = 0
         self._width = 0
 
-    def written(self, size_bytes: int) -> None:
+    def add_durable(self, size_bytes: int) -> None:
+        """Count bytes that would survive a power failure."""
         self._bytes += size_bytes
 
     def advance(self, elements: int) -> None:

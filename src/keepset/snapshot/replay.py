@@ -17,6 +17,7 @@ from keepset.core.run import Run
 from keepset.core.spec import Spec
 from keepset.snapshot.kept import Kept
 from keepset.snapshot.opening import Location
+from keepset.snapshot.reading import Reading, open_reading
 
 
 @stage
@@ -43,12 +44,12 @@ class Replay(Node):
         return f"load({self.location.url!r}{part})"
 
     def cursor(self, run: Run) -> Cursor:
-        if (self.shard is None and self.kept.manifest.order is not None) or self.step != 1:
-            return PositionCursor(self._between, self.cardinality())
+        if self.shard is None and self.kept.manifest.order is not None:
+            if self.step != 1 or self.first:
+                return PositionCursor(self._between, self.cardinality())
+            return _ReplayCursor(open_reading(self.kept), self.cardinality())
         # Rows that lie next to each other are views of one chunk after another.
-        first = self._rows().start
-        read = self.kept.read
-        return PositionCursor(lambda a, b: read(first + a, first + b), self.cardinality())
+        return _ReplayCursor(open_reading(self.kept, self._rows()), self.cardinality())
 
     def _rows(self) -> range:
         """The rows of the snapshot that are given, in order, where they are next to each other."""
@@ -74,3 +75,19 @@ class Replay(Node):
         rows = self._rows()[start:stop]
         places = np.arange(rows.start, rows.stop, rows.step)
         return self.kept.gather(places if self.shard is not None else self.kept.rows_at(places))
+
+
+class _ReplayCursor(PositionCursor):
+    def __init__(self, reading: Reading, length: int) -> None:
+        super().__init__(reading.read, length)
+        self._reading = reading
+
+    def read(self, max_rows: int) -> Chunk:
+        try:
+            return super().read(max_rows)
+        except Exception:
+            self._next += 1  # the element that cannot be read
+            raise
+
+    def close(self) -> None:
+        self._reading.close()

@@ -12,14 +12,16 @@ from keepset.core.chunk import Chunk
 from keepset.core.node import INFINITE, Node
 from keepset.core.pace import Pace
 from keepset.core.run import start
-from keepset.errors import InvalidArgumentError
+from keepset.errors import InvalidArgumentError, PendingSnapshotError
 from keepset.format.commit import Commit
-from keepset.format.log import Log
+from keepset.format.log import Log, LogState
 from keepset.format.manifest import Manifest
+from keepset.snapshot.lease import Lease
 from keepset.snapshot.progress import Progress
-from keepset.snapshot.recorder import CHUNK_BYTES, SEGMENT_BYTES, Recorder
+from keepset.snapshot.recorder import Recorder
 from keepset.snapshot.run_id import new_run_id
 from keepset.snapshot.sharding import shards_of
+from keepset.snapshot.sizes import CHUNK_BYTES, SEGMENT_BYTES
 from keepset.storage import open_store
 
 
@@ -42,6 +44,10 @@ def save_node(
     name = normal_name(compression)
     store = open_store(path, **(options or {}))
     run_id = new_run_id()
+    log = Log(store)
+    # From the beginning, so that a fence against this run is seen whatever was committed since.
+    state = log.state()
+    lease = Lease(store, run_id)
     shown = Progress(f"saving to {store.url}", node.cardinality(), progress)
     known = node.known_spec()
     recorder = Recorder(
@@ -52,7 +58,7 @@ def save_node(
         has_spec=known is not None,
         chunk_bytes=chunk_bytes,
         segment_bytes=segment_bytes,
-        on_written=shown.written,
+        on_durable=shown.add_durable,
     )
     whole = False
     try:
@@ -62,11 +68,15 @@ def save_node(
             recorder.add(chunk, shards)
             given += len(chunk)
             shown.advance(len(chunk))
-        manifest = recorder.cut().result()
-        _publish(Log(store), run_id, manifest)
+        written = recorder.cut().result()
+        manifest = recorder.unified(written)
+        _publish(log, state, run_id, manifest)
+        # Of a narrower layout, and never part of any version.
+        store.delete(written.segment_names - manifest.segment_names)
         whole = True
     finally:
         recorder.close()
+        lease.release()
         shown.close(whole)
     return store.url
 
@@ -89,9 +99,15 @@ def _chunks(node: Node) -> Iterator[Chunk]:
         run.session.close()
 
 
-def _publish(log: Log, run: str, manifest: Manifest) -> None:
+def _publish(log: Log, state: LogState, run: str, manifest: Manifest) -> None:
     """Make it the newest version, behind those that others publish meanwhile."""
-    state = log.state()
     body = {"manifest": manifest.to_json()}
-    while not log.add(state, Commit(state.next_number, "replace", run, time.time(), body)):
+    while True:
         log.follow(state)
+        if run in state.fenced:
+            raise PendingSnapshotError(
+                f"{log.store.url} was cleaned up while this save seemed dead, and some of its "
+                "files may be gone; save again"
+            )
+        if log.add(state, Commit(state.next_number, "replace", run, time.time(), body)):
+            return

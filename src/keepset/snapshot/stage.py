@@ -17,25 +17,28 @@ from keepset.core.node import Node, stage
 from keepset.core.pace import Pace
 from keepset.core.random import Randomness
 from keepset.core.run import Run, start
-from keepset.core.spec import Spec, common_supertype, spec_of
+from keepset.core.spec import Spec
 from keepset.errors import (
-    ElementError,
     InvalidArgumentError,
     PendingSnapshotError,
     SnapshotMissingError,
     StateError,
 )
 from keepset.format.commit import Commit
-from keepset.format.layout import Layout
 from keepset.format.log import Log, LogState, Version
 from keepset.nodes.nested import Nested, open_nested
+from keepset.snapshot.filling import are_same, fill_damaged
 from keepset.snapshot.first_pass import FirstPass
 from keepset.snapshot.kept import Kept
-from keepset.snapshot.lease import Holder, Lease, live_holder
+from keepset.snapshot.lease import EXPIRY_S, Holder, Lease, live_holder
 from keepset.snapshot.opening import Location
 from keepset.snapshot.recorder import Recorder
 from keepset.snapshot.run_id import new_run_id
+from keepset.snapshot.same_files import find_same
 from keepset.snapshot.sharding import shards_of
+from keepset.snapshot.sizes import CHUNK_BYTES, SEGMENT_BYTES
+from keepset.snapshot.source_keeper import SourceKeeper, changed_text
+from keepset.snapshot.sources import Sources
 from keepset.snapshot.staging import frozen
 from keepset.storage import Store, open_store
 
@@ -56,9 +59,12 @@ class SnapshotStage(Node):
     mode: str = "auto"
     on_pending: str = "passthrough"
     resume: bool = True
-    expiry_s: float = 60.0
+    expiry_s: float = EXPIRY_S
     facts: Any = None
+    sources: Sources | None = None
     store_options: Any = None
+    chunk_bytes: int = CHUNK_BYTES
+    segment_bytes: int = SEGMENT_BYTES
     reader: Callable[[Location], Node] | None = None
     source: Randomness = field(default_factory=lambda: Randomness(None))
 
@@ -83,7 +89,10 @@ class SnapshotStage(Node):
         return f"snapshot({self.path!r})"
 
     def store(self) -> Store:
-        return open_store(self.path, **(self.store_options or {})).sub(f"{self.fingerprint}/")
+        return self.root().sub(f"{self.fingerprint}/")
+
+    def root(self) -> Store:
+        return open_store(self.path, **(self.store_options or {}))
 
     def cursor(self, run: Run) -> Cursor:
         return _SnapshotCursor(self, run)
@@ -111,7 +120,6 @@ class _SnapshotCursor(Cursor):
         self._upstream: Marked | None = None  # computes what is not, if anything is to be
         self._upstream_run: Run | None = None
         self._computed = 0  # the position of the upstream
-        self._before_last: State = {}
         self._pace = Pace(node.parent.may_run_ahead)
         self._pass: FirstPass | None = None
         self._follows: LogState | None = None
@@ -125,7 +133,11 @@ class _SnapshotCursor(Cursor):
             return self._reading.read(max_rows)
         while True:
             if self._kept is not None and self._position < len(self._kept):
-                chunk = self._read_kept(max_rows)
+                try:
+                    chunk = self._read_kept(max_rows)
+                except Exception:
+                    self._position += 1  # the element that cannot be read
+                    raise
             elif self._follows is not None:
                 self._wait_for_more(self._follows)
                 continue
@@ -158,36 +170,48 @@ class _SnapshotCursor(Cursor):
         began = time.perf_counter()
         chunk = self._upstream.read(min(max_rows, self._pace.size))
         self._pace.adapt(time.perf_counter() - began, chunk.own_bytes)
-        first = self._pass
-        if first is None or first.lost:
+        if self._pass is not None and self._pass.lost:
+            self._stop_writing(commit=False)  # so that nobody waits for it
+        if self._pass is not None:
+            shards = self._shards(chunk)
+            try:
+                self._keep(self._pass, chunk, shards)
+            except BaseException:
+                self._stop_writing(commit=False)
+                raise
+            finally:
+                self._computed += len(chunk)
+        else:
             self._computed += len(chunk)
-            return chunk
-        if not len(chunk):
-            first.complete()
-            self._stop_writing(commit=False)
-            return chunk
-        first.add(chunk, self._shards(chunk))
-        self._computed += len(chunk)
-        # Now and not when it is needed: by then a read may have failed.
-        self._before_last = self._upstream.before_last()
-        if first.is_due:
-            first.commit(self._resume())
         return chunk
+
+    def _keep(self, first: FirstPass, chunk: Chunk, shards: Array | None) -> None:
+        assert self._upstream is not None
+        if not len(chunk):
+            changed = first.complete(self._draws())
+            self._stop_writing(commit=False)
+            if changed:
+                warnings.warn(changed_text(changed, self._store.url), stacklevel=2)
+            return
+        # The place is noted now and not when it is needed: by then a read may have failed.
+        first.add(chunk, shards, self._upstream.before_last())
+        if first.is_due:
+            first.commit(self._draws())
 
     def _shards(self, chunk: Chunk) -> Array | None:
         function = self._node.shard_func
-        return None if function is None else shards_of(chunk, function, self._computed)
+        if function is None or not len(chunk):
+            return None
+        return shards_of(chunk, function, self._computed)
 
-    def _resume(self) -> dict[str, Any]:
-        """What going on takes: the state before the last element, and what was drawn."""
+    def _draws(self) -> dict[str, Any]:
         assert self._upstream_run is not None
         run = self._upstream_run
-        draws = {
+        return {
             where.removeprefix(run.where): draw
             for where, draw in run.session.draws.items()
             if where.startswith(run.where)
         }
-        return {"state": self._before_last, "draws": draws}
 
     # What it is:
 
@@ -197,7 +221,9 @@ class _SnapshotCursor(Cursor):
         self._is_open = True
         mode = self._node.mode
         state = self._log.state() if mode != "passthrough" else LogState()
-        if mode == "write" and (state.version or state.appends):
+        if mode in ("auto", "read") and state.is_empty and self._find_same():
+            state = self._log.state()
+        if mode == "write" and not state.is_empty:
             self._reset(state, "mode='write' asks for it")
         while state.version is None:
             if mode == "passthrough":
@@ -227,6 +253,18 @@ class _SnapshotCursor(Cursor):
         self._read_version(state.version)
         return None
 
+    def _find_same(self) -> bool:
+        """Turn to what was kept of the same files, before they were moved or touched."""
+        if self._node.sources is None:
+            return False
+        root = self._node.root()
+        same = find_same(root, self._node.sources)
+        if same is None:
+            return False
+        self._store = root.sub(f"{same}/")
+        self._log = Log(self._store)
+        return True
+
     def _read_version(self, version: Version) -> None:
         self._kept, self._follows = Kept(self._store, version.manifest), None
         node = self._node
@@ -245,11 +283,7 @@ class _SnapshotCursor(Cursor):
         """Take in what the writer has committed since; if it is gone, take its place."""
         generation = state.generation
         self._log.follow(state)
-        if state.generation != generation and self._position:
-            raise PendingSnapshotError(
-                f"{self._store.url} was begun anew after {self._position} elements of it had been "
-                "read along; iterate again to read the new ones"
-            )
+        self._check_generation(state, generation)
         have = 0 if self._kept is None else len(self._kept)
         if state.version is not None:
             self._read_version(state.version)
@@ -258,7 +292,16 @@ class _SnapshotCursor(Cursor):
         elif self._become_writer(state) is not None:
             time.sleep(_POLL_S)
         elif self._pass is not None:
+            self._check_generation(state, generation)
             self._follows = None
+
+    def _check_generation(self, state: LogState, generation: int) -> None:
+        """Elements of two passes that do not give the same are not mixed."""
+        if state.generation != generation and self._position:
+            raise PendingSnapshotError(
+                f"{self._store.url} was begun anew after {self._position} elements of it had been "
+                "read along; iterate again to read the new ones"
+            )
 
     def _become_writer(self, state: LogState) -> Holder | None:
         """Write from here on, unless somebody else does: who that is.
@@ -288,7 +331,11 @@ class _SnapshotCursor(Cursor):
         self._upstream = Marked(self._node.parent.cursor(run))
 
     def _write(self, state: LogState, run_id: str, lease: Lease) -> None:
-        """Go on behind what is kept, or begin."""
+        """Put back what is damaged, and no more; or go on behind what is kept, or begin."""
+        if state.damaged is not None:
+            if not fill_damaged(self._node.parent, self._log, state, run_id):
+                self._reset(state, "the pipeline does not give the same elements again")
+            return
         if not (state.appends and self._node.resume and self._continue(state)):
             if state.appends:
                 self._reset(state, "the pipeline does not give the same elements again")
@@ -302,9 +349,13 @@ class _SnapshotCursor(Cursor):
             self._node.compression,
             spec=spec,
             has_spec=known is not None or state.kept is not None,
+            chunk_bytes=self._node.chunk_bytes,
+            segment_bytes=self._node.segment_bytes,
         )
         facts = {"fingerprint": self._node.fingerprint, "facts": self._node.facts}
-        self._pass = FirstPass(self._log, state, run_id, recorder, lease, facts)
+        sources = self._node.sources
+        keeper = None if sources is None else SourceKeeper(self._store, sources)
+        self._pass = FirstPass(self._log, state, run_id, recorder, lease, facts, keeper)
 
     def _continue(self, state: LogState) -> bool:
         """Stand behind the last kept element; False if it comes out differently this time."""
@@ -313,23 +364,26 @@ class _SnapshotCursor(Cursor):
         assert kept is not None
         run = start(self._node.parent, last.resume["draws"])
         upstream = Marked(self._node.parent.cursor(run))
+        is_same = False
         try:
             upstream.restore(last.resume["state"])
             again = upstream.read(1)
+            place = kept.rows_at(np.array([last.stop - 1]))
+            is_same = len(again) == 1 and are_same(again, kept.gather(place))
         except StateError:
-            again = EMPTY
-        place = kept.rows_at(np.array([last.stop - 1]))
-        if not len(again) or not _same(again, kept.gather(place)):
-            upstream.close()
-            run.session.close()
             return False
-        self._run.session.on_close(run.session.close)
-        self._upstream, self._upstream_run = upstream, run
-        self._kept, self._computed = kept, last.stop
-        return True
+        finally:
+            if not is_same:
+                upstream.close()
+                run.session.close()
+        if is_same:
+            self._run.session.on_close(run.session.close)
+            self._upstream, self._upstream_run = upstream, run
+            self._kept, self._computed = kept, last.stop
+        return is_same
 
     def _reset(self, state: LogState, reason: str) -> None:
-        if state.appends or state.version:
+        if not state.is_empty:
             warnings.warn(f"{self._store.url} starts over: {reason}", stacklevel=2)
         body = {"generation": state.generation + 1, "reason": reason}
         while not self._log.add(
@@ -340,7 +394,7 @@ class _SnapshotCursor(Cursor):
     def _stop_writing(self, commit: bool) -> None:
         first, self._pass = self._pass, None
         if first is not None:
-            first.close(self._resume if commit and self._computed else None)
+            first.close(self._draws if commit else None)
 
     # As every cursor:
 
@@ -369,12 +423,3 @@ class _SnapshotCursor(Cursor):
             for opened in (self._upstream, self._reading):
                 if opened is not None:
                     opened.close()
-
-
-def _same(one: Chunk, other: Chunk) -> bool:
-    """Whether two elements are the same to the last bit."""
-    try:
-        layout = Layout(common_supertype([spec_of(chunk.rows[0]) for chunk in (one, other)]))
-    except ElementError:
-        return False
-    return bool(layout.encode(one).serialize().equals(layout.encode(other).serialize()))

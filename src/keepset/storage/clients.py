@@ -14,6 +14,12 @@ if TYPE_CHECKING:
 
 SCHEMES = ("s3", "gs", "az", "memory", "http", "https")
 
+_OF_THE_CONNECTION = (
+    *("allow_http", "allow_invalid_certificates", "connect_timeout", "http1_only", "http2_only"),
+    *("pool_idle_timeout", "proxy_ca_certificate", "proxy_excludes", "proxy_url"),
+    *("randomize_addresses", "read_timeout", "root_certificate", "timeout", "user_agent"),
+)
+
 _in_memory: dict[str, MemoryStore] = {}
 _in_memory_lock = threading.Lock()
 _user: int | None = None  # the process that made the first request
@@ -56,6 +62,15 @@ def failed(action: str, url: str, error: Exception) -> KeepsetError:
     return StorageError(f"cannot {action} {url}: {reason}; {hint}", url=url, number=number)
 
 
+def _sorted_out(options: dict[str, Any]) -> dict[str, Any]:
+    """With what is about the connection where obstore wants it; elsewhere it makes it panic."""
+    connection = {key: options[key] for key in _OF_THE_CONNECTION if key in options}
+    if not connection:
+        return options
+    others = {key: value for key, value in options.items() if key not in connection}
+    return {**others, "client_options": {**options.get("client_options", {}), **connection}}
+
+
 def client_of(scheme: str, base: str, options: dict[str, Any]) -> Any:
     """What obstore needs to reach a bucket; the same store for the same name in memory."""
     from obstore.store import HTTPStore, MemoryStore, from_url
@@ -65,6 +80,7 @@ def client_of(scheme: str, base: str, options: dict[str, Any]) -> Any:
             raise InvalidArgumentError(f"memory:// takes no options, but got {sorted(options)}")
         with _in_memory_lock:
             return _in_memory.setdefault(base, MemoryStore())
+    options = _sorted_out(options)
     try:
         if scheme in ("http", "https"):
             web = {"client_options": {"allow_http": scheme == "http"}, **options}

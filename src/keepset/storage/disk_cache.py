@@ -7,8 +7,8 @@ import os
 import struct
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -20,6 +20,7 @@ from keepset.storage.store import TEMPORARY, ObjectInfo, ObjectWriter, Store, ch
 # Only these never change under their name.
 _IMMUTABLE = "segments/"
 BLOCK_BYTES = 4 << 20
+CACHE_BYTES = 10 << 30  # what a cache may take if nobody says otherwise
 
 _HEADER = struct.Struct("<4sIQ")  # magic, CRC-32C of the block, length of the block
 _MAGIC = b"kscb"
@@ -42,6 +43,8 @@ class CachedStore(Store):
         self._store, self._folder = store, os.path.abspath(folder)
         self._max_bytes = max_bytes
         self._room = _Room(self._folder, max_bytes)
+        self._under_way = _UnderWay()
+        self._sizes: dict[str, int] = {}
 
     def read_range(self, name: str, offset: int, length: int) -> memoryview | bytes:
         return self.read_ranges(name, [(offset, length)])[0]
@@ -55,24 +58,46 @@ class CachedStore(Store):
         blocks = {number: self._load(name, number) for number in numbers}
         lacking = [number for number, block in blocks.items() if block is None]
         if lacking:
-            blocks |= self._fetch(name, lacking)
+            blocks |= self._obtain(name, lacking)
         return [self._cut(name, blocks, offset, length) for offset, length in ranges]
 
     def _cut(
         self, name: str, blocks: dict[int, memoryview | None], offset: int, length: int
     ) -> memoryview | bytes:
-        first, *_ = numbers = _numbers(offset, length)
+        numbers = _numbers(offset, length)
         found = [blocks[number] or memoryview(b"") for number in numbers]
-        start = offset - first * BLOCK_BYTES
-        joined = found[0] if len(found) == 1 else memoryview(b"".join(found))
-        part = joined[start : start + length]
+        parts = [
+            block[max(offset - number * BLOCK_BYTES, 0) : offset + length - number * BLOCK_BYTES]
+            for number, block in zip(numbers, found, strict=True)
+        ]
+        part = parts[0] if len(parts) == 1 else memoryview(b"".join(parts))
         # Only the last block of an object is shorter than the others.
         if len(part) != length or any(len(block) != BLOCK_BYTES for block, _ in pairwise(found)):
             raise self.too_short(name, offset, length, len(part))
         return part
 
+    def _obtain(self, name: str, numbers: list[int]) -> dict[int, memoryview]:
+        """Blocks that are not here, each fetched by one thread even if several want it."""
+        files = {self._file(name, number): number for number in numbers}
+        blocks: dict[int, memoryview] = {}
+        with self._under_way.claim(files) as (ours, others):
+            # Somebody may have been through with one since we looked.
+            here = {files[file]: self._load(name, files[file]) for file in ours}
+            blocks |= {number: block for number, block in here.items() if block is not None}
+            blocks |= self._fetch(name, [number for number in here if number not in blocks])
+        for file, done in others.items():
+            done.wait()
+            block = self._load(name, files[file])
+            # It is not there if the other one failed, or if the disk did not take it.
+            blocks |= self._fetch(name, [files[file]]) if block is None else {files[file]: block}
+        return blocks
+
     def _fetch(self, name: str, numbers: list[int]) -> dict[int, memoryview]:
-        size = self._store.size(name)
+        if not numbers:
+            return {}
+        if name not in self._sizes:
+            self._sizes[name] = self._store.size(name)
+        size = self._sizes[name]
         starts = [(n, n * BLOCK_BYTES) for n in numbers if n * BLOCK_BYTES < size]
         ranges = [(start, min(BLOCK_BYTES, size - start)) for _, start in starts]
         found = self._store.read_ranges(name, ranges) if ranges else []
@@ -121,7 +146,7 @@ class CachedStore(Store):
 
     def sub(self, prefix: str) -> CachedStore:
         below = CachedStore(self._store.sub(prefix), self._folder, self._max_bytes)
-        below._room = self._room
+        below._room, below._under_way = self._room, self._under_way
         return below
 
     def read(self, name: str) -> bytes:
@@ -153,6 +178,31 @@ class CachedStore(Store):
 
     def __reduce__(self) -> tuple[type[CachedStore], tuple[Store, str, int]]:
         return CachedStore, (self._store, self._folder, self._max_bytes)
+
+
+class _UnderWay:
+    """The blocks that are being fetched right now."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, threading.Event] = {}
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def claim(
+        self, files: Collection[str]
+    ) -> Iterator[tuple[list[str], dict[str, threading.Event]]]:
+        """Those that nobody fetches, which are ours now; and of the others what to wait for."""
+        with self._lock:
+            others = {file: self._files[file] for file in files if file in self._files}
+            ours = {file: threading.Event() for file in files if file not in others}
+            self._files |= ours
+        try:
+            yield list(ours), others
+        finally:
+            with self._lock:
+                for file, done in ours.items():
+                    del self._files[file]
+                    done.set()
 
 
 @dataclass

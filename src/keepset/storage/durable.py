@@ -29,6 +29,7 @@ class TemporaryFile:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
         # The user's umask decides who may read it, as for any other file.
         self._descriptor = os.open(self.path, flags, 0o666)
+        self._process = os.getpid()
 
     def write(self, data: BytesLike) -> None:
         rest = memoryview(data)
@@ -49,6 +50,8 @@ class TemporaryFile:
         """Remove what is left of it. What cannot be removed now is swept later."""
         with suppress(OSError):
             self.close()
+        if self._process != os.getpid():
+            return  # a fork of the writer: the file is not its own
         with suppress(OSError):
             os.unlink(self.path)
 

@@ -28,6 +28,11 @@ _HINTS = {
 }
 
 
+def is_full(error: StorageError) -> bool:
+    """Whether there was no room left to write something."""
+    return error.errno in (errno.ENOSPC, errno.EDQUOT)
+
+
 def missing(url: str) -> ObjectMissingError:
     return ObjectMissingError(
         f"{url} does not exist; check the path, and whether something else removed it", url=url

@@ -170,6 +170,13 @@ class LocalStore(Store):
                         swept += 1
         return swept
 
+    def prune(self, folders: Iterable[str]) -> None:
+        """Remove these folders, and the store's own, if they are there and empty."""
+        for folder in (*folders, ""):
+            with suppress(OSError):  # it is not empty, not there, or not ours to remove
+                os.rmdir(os.path.join(self._root, folder))
+        self._ready.clear()
+
     def _path(self, name: str) -> str:
         return os.path.join(self._root, check_name(name))
 

@@ -9,6 +9,7 @@ from urllib.parse import unquote
 
 from keepset.errors import InvalidArgumentError
 from keepset.storage.clients import SCHEMES
+from keepset.storage.disk_cache import CACHE_BYTES, CachedStore
 from keepset.storage.local import LocalStore
 from keepset.storage.objects import open_objects
 from keepset.storage.store import Store
@@ -16,7 +17,13 @@ from keepset.storage.store import Store
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 
 
-def open_store(url_or_path: str | os.PathLike[str], **options: Any) -> Store:
+def open_store(
+    url_or_path: str | os.PathLike[str],
+    *,
+    cache_dir: str | os.PathLike[str] | None = None,
+    cache_bytes: int | None = None,
+    **options: Any,
+) -> Store:
     """Open the store at a path or a URL. Nothing is made or asked for until it is used.
 
     A path is taken as it stands, whatever characters it has; only a leading ``~/`` means the home
@@ -25,6 +32,8 @@ def open_store(url_or_path: str | os.PathLike[str], **options: Any) -> Store:
     Args:
         url_or_path: A path, or a URL that begins with ``file://``, ``s3://``, ``gs://``, ``az://``,
             ``memory://``, or, to read only, ``http://`` or ``https://``.
+        cache_dir: A local folder for a cache of what is read from a bucket.
+        cache_bytes: How much that cache may take; 10 GiB if it is not said.
         options: Settings of the obstore package for a bucket, such as ``region`` or ``endpoint``.
 
     Example:
@@ -35,6 +44,13 @@ def open_store(url_or_path: str | os.PathLike[str], **options: Any) -> Store:
         >>> store.read("greeting")
         b'hello'
     """
+    store = _open(url_or_path, options)
+    if cache_dir is None and cache_bytes is None:
+        return store
+    return _cached(store, cache_dir, CACHE_BYTES if cache_bytes is None else cache_bytes)
+
+
+def _open(url_or_path: str | os.PathLike[str], options: dict[str, Any]) -> Store:
     text = os.fspath(url_or_path)
     url = _URL.fullmatch(text) if isinstance(url_or_path, str) else None
     if url is None:
@@ -58,6 +74,22 @@ def _local(path: str, options: dict[str, Any]) -> LocalStore:
             f"{path!r} is a local path, which takes no options, but got {', '.join(options)}"
         )
     return LocalStore(path)
+
+
+def _cached(store: Store, cache_dir: str | os.PathLike[str] | None, cache_bytes: int) -> Store:
+    if cache_dir is None:
+        raise InvalidArgumentError(
+            f"cache_bytes={cache_bytes} is given without cache_dir; name a local folder for the "
+            "cache"
+        )
+    folder = os.path.expanduser(os.fspath(cache_dir))
+    if not store.is_remote:
+        raise InvalidArgumentError(
+            f"{store.url!r} is a local path, which needs no cache; leave out cache_dir={folder!r}"
+        )
+    if _URL.fullmatch(folder) or (os.path.exists(folder) and not os.path.isdir(folder)):
+        raise InvalidArgumentError(f"cache_dir={folder!r} is not a local folder")
+    return CachedStore(store, folder, cache_bytes)
 
 
 def _path_of_file_url(url: str, rest: str) -> str:

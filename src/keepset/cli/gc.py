@@ -1,0 +1,109 @@
+"""``keepset gc``: what nobody needs any more is removed, after it was shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import click
+from rich.table import Table
+
+from keepset.cli.arguments import takes_place
+from keepset.cli.confirm import confirmed, yes_option
+from keepset.cli.output import counted, plain, show, show_json, table
+from keepset.cli.place import Place
+from keepset.cli.quantities import Duration, Size
+from keepset.snapshot.collecting import GRACE_S, Plan, Removal, collect, plan_collection
+from keepset.snapshot.progress import size_text
+
+
+@click.command("gc")
+@click.option(
+    "--keep-latest",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Remove old snapshots but for the N that were written to last.",
+)
+@click.option(
+    "--max-bytes",
+    type=Size(),
+    help="Remove old snapshots until the others take no more than this, as in 500MB or 2GiB.",
+)
+@click.option(
+    "--grace",
+    type=Duration(),
+    default=GRACE_S,
+    show_default="1h",
+    help="Spare what became superfluous within this time: somebody may still read it.",
+)
+@yes_option
+@takes_place(several=True)
+def command(
+    place: Place,
+    as_json: bool,
+    yes: bool,
+    keep_latest: int | None,
+    max_bytes: float | None,
+    grace: float,
+) -> None:
+    """Remove what nobody needs any more.
+
+    That is what replaced versions and interrupted runs have left behind, at PATH
+    and below it; and, with --keep-latest or --max-bytes, whole snapshots of a
+    pipeline as it once was. What a live writer is writing stays.
+
+    What would go is shown first, and why. On a terminal you are asked; elsewhere
+    nothing is removed unless there is --yes.
+
+    \b
+    Examples:
+      keepset gc /data/kept
+      keepset gc /data/kept/images --keep-latest 2 --yes
+      keepset gc /data/kept/images --max-bytes 50GB --grace 7d
+    """
+    plan = plan_collection(
+        place.root,
+        grace_s=grace,
+        keep_latest=keep_latest,
+        max_bytes=None if max_bytes is None else int(max_bytes),
+    )
+    if not as_json:
+        _show(plan)
+    removed = None
+    if plan.removals and confirmed(f"remove {_total(plan)}?", yes=yes, may_ask=not as_json):
+        removed = collect(place.root, plan)
+    if as_json:
+        show_json(_json(plan, removed))
+    elif removed is not None:
+        show(plain(f"{size_text(removed)} removed", "green"))
+
+
+def _show(plan: Plan) -> None:
+    if plan.spared:
+        show(plain("stays for now", "bold underline"), _table(plan.spared), "")
+    if plan.removals:
+        show(plain("goes", "bold underline"), _table(plan.removals), "")
+        show(plain(_total(plan)))
+    else:
+        show(plain("there is nothing to remove", "green"))
+
+
+def _total(plan: Plan) -> str:
+    return f"{counted(len(plan.removals), 'thing')} ({size_text(plan.size_bytes)})"
+
+
+def _table(removals: Sequence[Removal]) -> Table:
+    rows = [(each.name, size_text(each.size_bytes), each.why) for each in removals]
+    return table(["name", "size", "why"], rows, numbers=["size"], foldable=["name", "why"])
+
+
+def _json(plan: Plan, removed: int | None) -> dict[str, Any]:
+    return {
+        "url": plan.url,
+        "removals": [asdict(each) for each in plan.removals],
+        "spared": [asdict(each) for each in plan.spared],
+        "size_bytes": plan.size_bytes,
+        "is_done": removed is not None,
+        "removed_bytes": removed or 0,
+    }

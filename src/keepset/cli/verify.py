@@ -1,0 +1,177 @@
+"""``keepset verify``: every chunk is checked, and what is damaged can be dropped."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import click
+from rich.padding import Padding
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
+
+from keepset.cli.arguments import takes_place
+from keepset.cli.output import answer_no, console, plain, show, show_json, table
+from keepset.cli.place import Place
+from keepset.core.ranges import ranges_text
+from keepset.errors import KeepsetError
+from keepset.snapshot.checking import Report, check_snapshot
+from keepset.snapshot.looking import Snapshot
+from keepset.snapshot.progress import size_text
+from keepset.snapshot.repairing import Repair, repair_snapshot
+from keepset.storage import Store
+
+
+@dataclass(frozen=True)
+class _Checked:
+    name: str
+    report: Report
+    repair: Repair | None
+
+
+@click.command("verify")
+@click.option("--repair", is_flag=True, help="Drop what is damaged, and nothing else.")
+@takes_place()
+def command(place: Place, as_json: bool, repair: bool) -> None:
+    """Check every chunk, and drop what is damaged if you say so.
+
+    Reads everything that is kept at PATH and below it, compares it with its
+    checksums, and names each file that is damaged, where, and which elements
+    that costs. Nothing is changed.
+
+    With --repair, what is damaged is dropped and nothing else. The next run of
+    the pipeline computes just these elements again. Of a saved data set the
+    others become a new version: save it again to have all of them.
+
+    \b
+    Examples:
+      keepset verify /data/kept
+      keepset verify /data/kept --fingerprint 3f2a --repair
+      keepset verify s3://bucket/images --json
+
+    Exits with 1 if something is damaged and was not repaired.
+    """
+    stores = [(folder, place.store_of(folder)) for folder in place.folders]
+    checked = []
+    with _progress([store for _, store in stores]) as on_chunk:
+        for name, store in stores:
+            report = check_snapshot(store, on_chunk)
+            fix = repair_snapshot(store, report) if repair and not report.is_sound else None
+            checked.append(_Checked(name, report, fix))
+    is_sound = all(each.report.is_sound for each in checked)
+    if as_json:
+        snapshots = [_json(each) for each in checked]
+        show_json({"url": place.root.url, "is_sound": is_sound, "snapshots": snapshots})
+    else:
+        _show(checked)
+        if not is_sound and not repair:
+            show("", "to drop only what is damaged, add --repair")
+    if not is_sound and not repair:
+        answer_no()
+
+
+def _show(checked: list[_Checked]) -> None:
+    show(
+        table(
+            ["name", "result", "elements", "chunks", "size"],
+            [_cells(each) for each in checked],
+            numbers=["elements", "chunks", "size"],
+            foldable=["name"],
+        )
+    )
+    for each in checked:
+        if each.report.is_sound and not each.report.waiting:
+            continue
+        show("", plain(each.name or ".", "bold"))
+        show(*(_indented(damage, "red") for damage in each.report.damages))
+        if each.report.waiting:
+            waiting = ranges_text(each.report.waiting)
+            show(_indented(f"the next run of the pipeline computes {waiting}", "yellow"))
+        if each.repair is not None:
+            show(*(_indented(line, "green") for line in str(each.repair).splitlines()))
+
+
+def _indented(text: object, style: str) -> Padding:
+    return Padding(plain(text, style), (0, 0, 0, 2))
+
+
+def _cells(each: _Checked) -> list[object]:
+    report = each.report
+    result = plain("sound", "green")
+    if not report.is_sound:
+        result = (
+            plain("damaged", "bold red") if each.repair is None else plain("repaired", "yellow")
+        )
+    return [
+        each.name or ".",
+        result,
+        f"{report.elements:,}",
+        f"{report.chunks:,}",
+        size_text(report.size_bytes),
+    ]
+
+
+def _json(each: _Checked) -> dict[str, Any]:
+    report, repair = each.report, each.repair
+    return {
+        "name": each.name,
+        "url": report.url,
+        "is_sound": report.is_sound,
+        "elements": report.elements,
+        "chunks": report.chunks,
+        "size_bytes": report.size_bytes,
+        "damages": [
+            {
+                "name": damage.name,
+                "what": damage.what,
+                "byte": damage.byte,
+                "elements": damage.elements,
+                "is_needed": damage.is_needed,
+            }
+            for damage in report.damages
+        ],
+        "waiting": report.waiting,
+        "repair": repair
+        and {
+            "dropped_commits": repair.dropped_commits,
+            "dropped": repair.dropped,
+            "rewritten": repair.rewritten,
+            "computed_again": repair.computed_again,
+        },
+    }
+
+
+@contextmanager
+def _progress(stores: list[Store]) -> Iterator[Any]:
+    """A bar of the bytes that were checked, where there is a terminal; what is told of them."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    bar = Progress(
+        TextColumn("checking"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+        console=console(stderr=True),
+        transient=True,
+    )
+    with bar:
+        task = bar.add_task("checking", total=sum(map(_size, stores)))
+        yield lambda size_bytes: bar.advance(task, size_bytes)
+
+
+def _size(store: Store) -> int:
+    try:
+        return Snapshot.of(store).size_bytes
+    except KeepsetError:
+        return 0  # the check says what is wrong with it

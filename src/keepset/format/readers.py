@@ -1,0 +1,21 @@
+"""Readers of the segments that a manifest names; those of one layout share it."""
+
+from __future__ import annotations
+
+from keepset.codecs import codec_named
+from keepset.format.layout import Layout
+from keepset.format.manifest import Manifest
+from keepset.format.segment import ChunkReader
+
+
+def readers_of(manifest: Manifest, url: str) -> list[ChunkReader]:
+    """One reader for each segment; ``url`` is where the snapshot is, for messages."""
+    layouts: dict[tuple[str, bool], Layout] = {}
+    readers = []
+    for segment in manifest.segments:
+        key = (repr(segment.spec), segment.wide)
+        if key not in layouts:
+            layouts[key] = Layout(segment.spec, segment.wide)
+        where = f"{url}/{segment.entry.name}"
+        readers.append(ChunkReader(layouts[key], codec_named(segment.codec), where))
+    return readers

@@ -1,0 +1,278 @@
+"""Checking: whether everything that is kept can still be read, down to the last chunk."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+from keepset.core.checksum import crc32c
+from keepset.core.ranges import Ranges, ranges_of, ranges_text
+from keepset.errors import CorruptSnapshotError, ObjectMissingError, StorageError
+from keepset.format.commit import FOLDER, SELF_CONTAINED, Commit, commit_name, commit_number
+from keepset.format.log import Log, LogState
+from keepset.format.manifest import Manifest
+from keepset.format.readers import readers_of
+from keepset.format.segment import ChunkReader
+from keepset.storage import Store
+
+
+@dataclass(frozen=True)
+class Damage:
+    """Something that can no longer be trusted: an object, where in it, and what it costs.
+
+    ``chunk`` is its place in the manifest, if it is one. What is not ``is_needed`` costs nothing.
+    """
+
+    name: str
+    what: str
+    byte: int | None = None
+    chunk: int | None = None
+    elements: Ranges = ()
+    is_needed: bool = True
+
+    def __str__(self) -> str:
+        at = "" if self.byte is None else f" at byte {self.byte}"
+        costs = f"; {ranges_text(self.elements)}" if self.elements else ""
+        if not self.is_needed:
+            costs = "; nothing that is read depends on it"
+        return f"{self.name}{at}: {self.what}{costs}"
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was found. ``waiting`` are elements that an earlier repair has dropped."""
+
+    url: str
+    elements: int
+    chunks: int
+    size_bytes: int
+    damages: tuple[Damage, ...]
+    waiting: Ranges = ()
+    state: LogState = field(default_factory=LogState, repr=False)
+    # The commits that are there, and the number of the first that is of no use.
+    commits: tuple[int, ...] = ()
+    usable: int = 0
+
+    @property
+    def is_sound(self) -> bool:
+        return not self.damages
+
+    @property
+    def manifest(self) -> Manifest:
+        return _manifest_of(self.state)
+
+
+def check_snapshot(store: Store, on_chunk: Callable[[int], None] | None = None) -> Report:
+    """Read every commit, every chunk and what is around the chunks, and compare checksums.
+
+    ``on_chunk`` is told the size of each chunk that was read, in any thread.
+    """
+    log = Log(store)
+    commits = _commits(log)
+    state, usable, reasons = _fold(commits)
+    damages = list(_log_damages(commits, usable, reasons))
+    manifest = _manifest_of(state)
+    dropped = set() if state.damaged is None else set(state.damaged.chunks)
+    damages += _segment_damages(store, manifest, dropped, on_chunk)
+    return Report(
+        url=store.url,
+        elements=manifest.elements,
+        chunks=len(manifest.chunks),
+        size_bytes=manifest.stored_bytes,
+        damages=tuple(damages),
+        waiting=ranges_of(manifest.positions(sorted(dropped)).values()),
+        state=state,
+        commits=tuple(commits),
+        usable=usable,
+    )
+
+
+def _manifest_of(state: LogState) -> Manifest:
+    if state.version is not None:
+        return state.version.manifest
+    if state.damaged is not None:
+        return state.damaged.manifest
+    return state.kept or Manifest(None, 0)
+
+
+# The log:
+
+
+def _commits(log: Log) -> dict[int, Commit | Damage]:
+    """Every commit that is there by its number, or what is the matter with it."""
+    listed = (commit_number(info.name) for info in log.store.list(FOLDER))
+    commits: dict[int, Commit | Damage] = {}
+    for number in sorted(number for number in listed if number is not None):
+        try:
+            commits[number] = log.read(number)
+        except ObjectMissingError:
+            continue  # removed while we look
+        except CorruptSnapshotError as error:
+            what = f"it is damaged ({error.__cause__})"
+            commits[number] = Damage(commit_name(number), what)
+    return commits
+
+
+def _gaps(commits: Mapping[int, object]) -> dict[int, Damage]:
+    """What is missing between commits that are there, by the number of the commit behind it."""
+    gaps = {}
+    for before, number in pairwise(commits):
+        if number > before + 1:
+            missing = number - before - 1
+            what = (
+                "it is missing" if missing == 1 else f"it and {missing - 1} behind it are missing"
+            )
+            gaps[number] = Damage(commit_name(before + 1), what)
+    return gaps
+
+
+def _fold(commits: Mapping[int, Commit | Damage]) -> tuple[LogState, int, list[Damage]]:
+    """What the log says as far as it can be trusted, the first commit that cannot, and why."""
+    gaps = _gaps(commits)
+    reasons: list[Damage] = []
+    top = max(commits, default=-1) + 1
+    while True:
+        state, reason = _fold_below(commits, gaps, top)
+        if reason is None:
+            return state, top, reasons
+        reasons.append(reason)
+        top = _number_of(reason)
+
+
+def _fold_below(
+    commits: Mapping[int, Commit | Damage], gaps: Mapping[int, Damage], top: int
+) -> tuple[LogState, Damage | None]:
+    """What the commits below a number say, or why they do not."""
+    chain: list[Commit] = []
+    for number in sorted((number for number in commits if number < top), reverse=True):
+        commit = commits[number]
+        if isinstance(commit, Damage):
+            return LogState(), commit
+        chain.append(commit)
+        if commit.kind in SELF_CONTAINED:
+            break
+        if number in gaps:
+            return LogState(), gaps[number]
+    else:
+        if chain and chain[-1].number > 0:
+            return LogState(), Damage(commit_name(chain[-1].number - 1), "it is missing")
+    state = LogState()
+    for commit in reversed(chain):
+        try:
+            state.add(commit, commit_name(commit.number))
+        except CorruptSnapshotError as error:
+            what = f"it says something that cannot be ({error.__cause__})"
+            return LogState(), Damage(commit_name(commit.number), what)
+    return state, None
+
+
+def _log_damages(
+    commits: Mapping[int, Commit | Damage], usable: int, reasons: Iterable[Damage]
+) -> Iterator[Damage]:
+    """All that is the matter with the log, in order, and what of it costs nothing."""
+    found = {damage.name: damage for damage in reasons}
+    broken = (commit for commit in commits.values() if isinstance(commit, Damage))
+    for damage in (*_gaps(commits).values(), *broken):
+        # A gap is in the way of every reader, wherever it is.
+        is_needed = damage.name in found or _number_of(damage) >= usable
+        is_gap = _number_of(damage) not in commits
+        found[damage.name] = replace(damage, is_needed=is_needed or is_gap)
+    yield from sorted(found.values(), key=_number_of)
+
+
+def _number_of(damage: Damage) -> int:
+    number = commit_number(damage.name)
+    assert number is not None
+    return number
+
+
+# The segments:
+
+
+def _segment_damages(
+    store: Store, manifest: Manifest, dropped: set[int], on_chunk: Callable[[int], None] | None
+) -> Iterator[Damage]:
+    readers = readers_of(manifest, store.url)
+    sizes = {segment.entry.name: _size(store, segment.entry.name) for segment in manifest.segments}
+    # Of a file whose chunks were all dropped nothing is read any more.
+    used = {chunk.segment for n, chunk in enumerate(manifest.chunks) if n not in dropped}
+    for entry in (manifest.segments[number].entry for number in sorted(used)):
+        size = sizes[entry.name]
+        if size is None:
+            yield Damage(entry.name, "the file is missing")
+        elif size != entry.size_bytes:
+            yield Damage(entry.name, f"it has {size} bytes, and {entry.size_bytes} were kept")
+        else:
+            yield from _around(store, manifest, entry.name)
+
+    def check(number: int) -> str | None:
+        chunk = manifest.chunks[number]
+        name = manifest.segments[chunk.segment].entry.name
+        what = _chunk_damage(store, manifest, number, readers[chunk.segment], sizes[name])
+        if on_chunk is not None:
+            on_chunk(chunk.entry.stored_bytes)
+        return what
+
+    numbers = [n for n in range(len(manifest.chunks)) if n not in dropped]
+    with ThreadPoolExecutor(os.cpu_count() or 1, "keepset-check") as pool:
+        found = zip(numbers, pool.map(check, numbers), strict=True)
+        bad = {number: what for number, what in found if what is not None}
+    positions = manifest.positions(list(bad))
+    for number, what in bad.items():
+        chunk = manifest.chunks[number]
+        name = manifest.segments[chunk.segment].entry.name
+        yield Damage(name, what, chunk.entry.offset, number, ranges_of([positions[number]]))
+
+
+def _size(store: Store, name: str) -> int | None:
+    try:
+        return store.size(name)
+    except ObjectMissingError:
+        return None
+
+
+def _around(store: Store, manifest: Manifest, name: str) -> Iterator[Damage]:
+    """Check what is before the first chunk of a segment and behind the last."""
+    entry = next(s.entry for s in manifest.segments if s.entry.name == name)
+    foot = entry.size_bytes - entry.foot_bytes
+    for where, offset, length, checksum in (
+        ("head", 0, entry.head_bytes, entry.head_checksum),
+        ("foot", foot, entry.foot_bytes, entry.foot_checksum),
+    ):
+        data = _read(store, name, offset, length)
+        if data is None or crc32c(data) != checksum:
+            what = f"its {where} fails its checksum, so that other programs cannot open it"
+            yield Damage(name, what, offset)
+
+
+def _chunk_damage(
+    store: Store, manifest: Manifest, number: int, reader: ChunkReader, size: int | None
+) -> str | None:
+    chunk = manifest.chunks[number]
+    entry, name = chunk.entry, manifest.segments[chunk.segment].entry.name
+    end = entry.offset + entry.stored_bytes
+    if size is None or end > size:
+        return f"the chunk of {entry.rows} elements is cut off or missing"
+    data = _read(store, name, entry.offset, entry.stored_bytes)
+    if data is None:
+        return f"the chunk of {entry.rows} elements cannot be read from the disk"
+    try:
+        reader.check(memoryview(data), entry)
+        reader.read(data, entry)
+    except CorruptSnapshotError:
+        return f"the chunk of {entry.rows} elements fails its checksum"
+    return None
+
+
+def _read(store: Store, name: str, offset: int, length: int) -> memoryview | bytes | None:
+    """The bytes; None if the disk has lost them. Other failures say nothing about the data."""
+    try:
+        return store.read_range(name, offset, length)
+    except StorageError as error:
+        if error.errno == errno.EIO:
+            return None
+        raise

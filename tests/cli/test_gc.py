@@ -1,0 +1,163 @@
+"""gc: a plan first, then only what was planned, and nothing without a word of consent."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from tests.cli.commands import answer, answer_json, keep_a_part, keepset, numbers
+from tests.cli.terminal import at_a_terminal
+
+import keepset as ks
+from keepset.cli.quantities import Duration, Size
+from keepset.snapshot.lease import Lease
+from keepset.storage import open_store
+
+
+def resave(path: Path) -> Path:
+    """Save twice; the file of the first version, which nobody needs."""
+    numbers(10).save(path)
+    [old] = path.glob("segments/*")
+    numbers(20).save(path)
+    return old
+
+
+def test_a_plan_is_all_there_is_without_yes(tmp_path: Path) -> None:
+    old = resave(tmp_path)
+    result = keepset("gc", tmp_path, "--grace", "0")
+    assert result.exit_code == 0
+    title, header, row, _, total = result.stdout.splitlines()
+    assert (title, header.split()) == ("goes", ["name", "size", "why"])
+    assert row.startswith(f"segments/{old.name}  ")
+    assert row.endswith("  no version and no writer needs it")
+    assert total.startswith("1 thing (")
+    assert result.stderr == "nothing was removed; add --yes to do it\n"
+    assert old.exists()
+
+
+def test_with_yes_it_is_done(tmp_path: Path) -> None:
+    old = resave(tmp_path)
+    assert answer("gc", tmp_path, "--grace", "0s", "-y").endswith(" removed\n")
+    assert not old.exists()
+    assert len(ks.load(tmp_path)) == 20
+    assert answer("gc", tmp_path, "--grace", "0") == "there is nothing to remove\n"
+
+
+def test_what_somebody_may_still_read_is_spared(tmp_path: Path) -> None:
+    old = resave(tmp_path)
+    text = answer("gc", tmp_path, "--yes")
+    assert text.startswith("stays for now\n")
+    assert "superfluous for 0 s only" in text
+    assert text.endswith("there is nothing to remove\n")
+    assert old.exists()
+
+
+def test_the_plan_and_what_was_done_in_json(tmp_path: Path) -> None:
+    old = resave(tmp_path)
+    size = old.stat().st_size
+    plan = answer_json("gc", tmp_path, "--grace", "0")
+    assert plan["removals"] == [
+        {
+            "name": f"segments/{old.name}",
+            "size_bytes": size,
+            "why": "no version and no writer needs it",
+        }
+    ]
+    assert (plan["is_done"], plan["removed_bytes"]) == (False, 0)
+    done = answer_json("gc", tmp_path, "--grace", "0", "--yes")
+    assert (done["is_done"], done["removed_bytes"], done["size_bytes"]) == (True, size, size)
+
+
+def keep_in_turn(path: Path, *names: str) -> None:
+    for when, name in enumerate(names):
+        list(numbers(100).snapshot(path, None, fingerprint=name))
+        for commit in (path / name / "commits").iterdir():
+            os.utime(commit, (when, when))
+
+
+def test_the_latest_snapshots_are_kept(tmp_path: Path) -> None:
+    keep_in_turn(tmp_path, "c", "b", "a")
+    text = answer("gc", tmp_path, "--keep-latest", 2, "--yes")
+    assert "c/  " in text
+    assert "it is not among the latest 2" in text
+    assert [each["name"] for each in answer_json("ls", tmp_path)["snapshots"]] == ["a", "b"]
+    assert "Invalid value" in keepset("gc", tmp_path, "--keep-latest", 0).stderr
+
+
+def test_as_many_are_kept_as_there_is_room_for(tmp_path: Path) -> None:
+    keep_in_turn(tmp_path, "c", "b", "a")
+    each = sum(file.stat().st_size for file in (tmp_path / "a").rglob("*/*"))
+    answer("gc", tmp_path, "--max-bytes", f"{2.5 * each / 1000}kB", "--yes")
+    assert [each["name"] for each in answer_json("ls", tmp_path)["snapshots"]] == ["a", "b"]
+
+
+def test_the_latest_of_one_pipeline_do_not_drive_out_another(tmp_path: Path) -> None:
+    keep_in_turn(tmp_path / "train", "b", "a")
+    keep_in_turn(tmp_path / "test", "c")
+    answer("gc", tmp_path, "--keep-latest", 1, "--yes")
+    assert [each["name"] for each in answer_json("ls", tmp_path)["snapshots"]] == [
+        "test/c",
+        "train/a",
+    ]
+
+
+def test_saved_data_sets_are_not_old_snapshots(tmp_path: Path) -> None:
+    numbers(10).save(tmp_path / "a")
+    numbers(10).save(tmp_path / "b")
+    assert "nothing to remove" in answer("gc", tmp_path, "--max-bytes", 1, "--yes")
+    assert len(answer_json("ls", tmp_path)["snapshots"]) == 2
+
+
+def test_a_live_writer_is_safe(tmp_path: Path) -> None:
+    keep_in_turn(tmp_path, "old", "new")
+    lease = Lease(open_store(tmp_path / "old"), "0123456789abcdef")
+    try:
+        text = answer("gc", tmp_path, "--keep-latest", 1, "--yes")
+        assert "stays for now" in text
+        assert "writes to it" in text
+    finally:
+        lease.release()
+    assert len(ks.load(tmp_path, fingerprint="old")) == 100
+
+
+def test_what_a_dead_writer_left_before_its_first_commit_is_found(tmp_path: Path) -> None:
+    left = tmp_path / "f" / "segments" / "0123456789abcdef-0.arrow"
+    left.parent.mkdir(parents=True)
+    left.write_bytes(b"x" * 100)
+    answer("gc", tmp_path, "--grace", "0", "--yes")
+    assert not left.exists()
+
+
+def test_an_unfinished_first_pass_is_not_garbage(tmp_path: Path) -> None:
+    kept = keep_a_part(tmp_path)
+    assert answer("gc", tmp_path, "--grace", "0", "--yes") == "there is nothing to remove\n"
+    assert answer_json("inspect", tmp_path)["elements"] == kept
+
+
+def test_an_empty_folder_is_clean(tmp_path: Path) -> None:
+    assert answer("gc", tmp_path, "--yes") == "there is nothing to remove\n"
+
+
+@pytest.mark.parametrize("reply", ["y", "n"])
+def test_somebody_at_a_terminal_is_asked(tmp_path: Path, reply: str) -> None:
+    old = resave(tmp_path)
+    code, text = at_a_terminal(f"{reply}\n", "gc", tmp_path, "--grace", "0")
+    assert code == 0, text
+    assert "remove 1 thing (" in text
+    assert old.exists() == (reply == "n")
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("7", 7), ("10kB", 10_000), ("1.5GB", 1.5e9), ("2 GiB", 2 << 30), ("1mb", 1e6), ("3B", 3)],
+)
+def test_sizes(text: str, size: float) -> None:
+    assert Size().convert(text, None, None) == size
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("0", 0), ("30s", 30), ("1.5h", 5400), ("7d", 604_800), ("2 m", 120)]
+)
+def test_durations(text: str, seconds: float) -> None:
+    assert Duration().convert(text, None, None) == seconds
