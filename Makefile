@@ -13,7 +13,7 @@ export PIP_DEFAULT_TIMEOUT ?= 180
 export PIP_RETRIES ?= 10
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test check test-interop test-faults bench clean
+.PHONY: help demo test check test-interop test-faults bench bench-memory clean
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 
@@ -39,6 +39,9 @@ test-faults: $(VENV)/.ready ## kill writers KILLS=1000 times, and print where an
 
 bench: $(INTEROP)/.ready-bench ## measure against the peers; ONLY=shuffle picks by name
 	@$(INTEROP)/bin/python benchmarks/pipeline.py $(addprefix --only=,$(ONLY))
+
+bench-memory: $(VENV)/.ready ## write and read 10 GB, and show how much memory that takes
+	@$(VENV)/bin/python benchmarks/memory.py $(if $(GIGABYTES),--gigabytes $(GIGABYTES))
 
 clean: ## remove the environments and everything else that was generated
 	rm -rf $(VENV) $(INTEROP) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 from tests.cli.commands import answer, answer_json, complaint, damage, keep_a_part, numbers
 from tests.cli.terminal import at_a_terminal
 

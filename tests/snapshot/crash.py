@@ -1,16 +1,26 @@
-"""A program that keeps a data set and is killed at a step of its choice. Run by test_faults.
+"""A program that keeps data sets and is killed at steps of one's choice. Run by test_faults.
 
-    python crash.py PATH STEP COUNT SEED
+It reads requests, one JSON object in a line each, does what is asked in a fork of itself, which
+spares an import for each kill, and answers with another line:
 
-Kills itself the COUNT-th time that STEP is reached (a step that is never reached: it ends), or at
-a random moment if STEP is "random" and COUNT the longest time in milliseconds. Prints how many
-elements it had given.
+    path    where to keep the data set
+    step    at which of the named steps to die, or "random", "given" or "never"
+    at      the how-manieth time that step is reached; the longest time in milliseconds until a
+            random moment; or the number of elements that were given
+    every   after how many elements a commit is due, in chunks of one or two elements each; if it
+            is not said, time decides
+
+The answer says whether the process was ``killed``, and ``times``: when it gave each of its
+elements, in seconds since it began.
 """
 
+import json
 import os
 import random
 import signal
+import struct
 import sys
+import tempfile
 import threading
 import time
 from typing import Any
@@ -22,18 +32,19 @@ from keepset.snapshot import first_pass
 from keepset.storage import steps
 
 ELEMENTS = 400
+WORK_S = 0.0005  # what each element takes
 
 
-def dataset(path: str) -> ks.Dataset:
+def dataset(path: str, **options: Any) -> ks.Dataset:
     def element(x: np.int64) -> dict[str, Any]:
-        time.sleep(0.0005)
+        time.sleep(WORK_S)
         return {"x": x, "v": np.full(int(x) % 5, x, np.float32)}
 
     return (
         ks.Dataset.range(ELEMENTS)
         .shuffle(30)
         .map(element)
-        .snapshot(path, fingerprint="f", shard_func=lambda e: e["x"] % 3)
+        .snapshot(path, fingerprint="f", shard_func=lambda e: e["x"] % 3, **options)
     )
 
 
@@ -41,25 +52,59 @@ def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def main() -> None:
-    path, step, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
+def run(request: dict[str, Any], answer: int) -> None:
+    """Iterate, and tell of each element."""
+    step, at, every = request["step"], request["at"], request.get("every")
     # Commits several times within the run, not once a second.
     first_pass._FIRST_COMMIT_S = 0.03
-    reached = [0]
+    options = {}
+    if every is not None:
+        options = {"chunk_bytes": 30}
+        is_due = property(lambda self: self._added >= every)
+        first_pass.FirstPass.is_due = is_due  # type: ignore[method-assign,assignment]
+    reached = 0
 
     def hook(name: str) -> None:
+        nonlocal reached
         if name == step:
-            reached[0] += 1
-            if reached[0] == count:
+            reached += 1
+            if reached == at:
                 die()
 
     steps.hook = hook
     if step == "random":
-        threading.Timer(random.uniform(0, count / 1000), die).start()
-    for given, _ in enumerate(dataset(path), 1):
-        print(given, flush=True)
-    print("done", flush=True)
-    os._exit(0)
+        threading.Timer(random.uniform(0, at / 1000), die).start()
+    began = time.monotonic()
+    for given, _ in enumerate(dataset(request["path"], **options), 1):
+        os.write(answer, struct.pack("<d", time.monotonic() - began))
+        if step == "given" and given == at:
+            die()
+
+
+def served(request: dict[str, Any]) -> dict[str, Any]:
+    receiver, sender = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(receiver)
+        status = 1
+        try:
+            run(request, sender)
+            status = 0
+        finally:
+            os._exit(status)
+    os.close(sender)
+    with os.fdopen(receiver, "rb") as file:
+        data = file.read()
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert code in (0, -signal.SIGKILL), code
+    return {"killed": code != 0, "times": [time for (time,) in struct.iter_unpack("<d", data)]}
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as path:
+        list(dataset(path).take(3))  # imports all there is to import, once for all forks
+    for line in sys.stdin:
+        print(json.dumps(served(json.loads(line))), flush=True)
 
 
 if __name__ == "__main__":

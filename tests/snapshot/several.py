@@ -14,6 +14,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import tempfile
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
@@ -151,6 +152,8 @@ def main() -> None:
     # Newer Pythons warn of a fork while threads run, which is what some of the jobs are about.
     warnings.filterwarnings("ignore", ".*fork", DeprecationWarning)
     first_pass._FIRST_COMMIT_S = 0.05
+    with tempfile.TemporaryDirectory() as path:
+        ks.Dataset.range(3).save(path)  # imports all there is to import, once for all forks
     print(json.dumps([meeting(facts) for facts in json.loads(sys.argv[1])]))
 
 

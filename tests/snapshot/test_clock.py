@@ -127,7 +127,7 @@ def test_a_writer_elsewhere_that_beats_is_waited_for(tmp_path: Path, clock: Cloc
     real_sleep = time.sleep
     write_lease(tmp_path, "0123456789abcdef", REAL() + HOUR_S)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("keepset.snapshot.stage.time.sleep", sleep)
+        patch.setattr(time, "sleep", sleep)
         check(kept(tmp_path, Counted(), on_pending="wait", pending_snapshot_expiry_seconds=0.5))
     assert beats > 12
 

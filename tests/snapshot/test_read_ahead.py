@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
@@ -161,13 +161,19 @@ def test_any_sharding_reads_as_a_list_from_any_place(tmp_path: Path, data: st.Da
 # Several at a time:
 
 
+def begin(iterator: Iterator[Any], store: Watched) -> None:
+    """Read some, and wait for what is loaded ahead of it."""
+    assert firsts(islice(iterator, 60)) == list(range(60))
+    store.wait_for(0)
+
+
 @pytest.mark.parametrize("sharding", SHARDINGS)
 def test_the_next_chunks_are_loaded_at_the_same_time(tmp_path: Path, sharding: str) -> None:
     location, store = watched(saved(tmp_path, sharding=sharding))
     iterator = iter(loaded(location))
-    next(iterator)
+    begin(iterator, store)
     store.hold_until(8)
-    assert firsts(iterator) == list(range(1, ROWS))
+    assert firsts(iterator) == list(range(60, ROWS))
     assert store.most_in_flight >= 8
     assert set(store.reads.values()) == {1}
 
@@ -175,9 +181,9 @@ def test_the_next_chunks_are_loaded_at_the_same_time(tmp_path: Path, sharding: s
 def test_local_chunks_are_loaded_at_the_same_time(tmp_path: Path) -> None:
     location, store = watched(saved(tmp_path), is_remote=False)
     iterator = iter(loaded(location))
-    next(iterator)
+    begin(iterator, store)
     store.hold_until(min(2, cores()))
-    assert firsts(iterator) == list(range(1, ROWS))
+    assert firsts(iterator) == list(range(60, ROWS))
 
 
 def test_the_chunks_of_a_gather_are_loaded_at_the_same_time(tmp_path: Path) -> None:
@@ -193,9 +199,9 @@ def test_several_connections_to_a_bucket_are_used(tmp_path: Path, s3_url: str) -
     numbers().save(s3_url, "LZ4", chunk_bytes=CHUNK)
     location, store = watched(s3_url)
     iterator = iter(loaded(location))
-    next(iterator)
+    begin(iterator, store)
     store.hold_until(8)
-    assert firsts(iterator) == list(range(1, ROWS))
+    assert firsts(iterator) == list(range(60, ROWS))
     assert set(store.reads.values()) == {1}
 
 
@@ -223,6 +229,14 @@ def test_the_first_element_waits_for_nothing_else(tmp_path: Path) -> None:
         next(iter(loaded(location)))
         assert len(store.reads) == 1
         assert len(background()) <= before
+
+
+@pytest.mark.parametrize("sharding", ["none", "blocks"])
+def test_little_is_loaded_for_a_reader_that_stops_soon(tmp_path: Path, sharding: str) -> None:
+    location, store = watched(saved(tmp_path, sharding=sharding))
+    assert firsts(loaded(location).take(10)) == list(range(10))
+    store.wait_for(0)
+    assert len(store.reads) <= 3
 
 
 def test_mapped_chunks_that_were_checked_need_no_thread(tmp_path: Path) -> None:
@@ -423,6 +437,7 @@ def test_a_forked_process_reads_on_by_itself(tmp_path: Path, sharding: str) -> N
         child = os.fork()
     if not child:
         store.__init__(open_store(tmp_path))  # type: ignore[misc]
+        store.hold_until(2, NAME)
         rest = firsts(iterator) == list(range(given, ROWS))
         whole = firsts(ds) == list(range(ROWS))
         os._exit(0 if rest and whole and store.most_in_flight > 1 else 1)

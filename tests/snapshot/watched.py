@@ -13,7 +13,7 @@ from keepset.snapshot.opening import Location, locate
 from keepset.snapshot.replay import Replay
 from keepset.storage import ObjectInfo, ObjectWriter, Store, open_store
 
-PATIENCE_S = 30.0
+PATIENCE_S = 10.0
 
 
 class Watched(Store):

@@ -10,10 +10,18 @@ import numpy as np
 
 from keepset.codecs import CODECS
 from keepset.core.dtypes import Array
-from keepset.core.spec import Spec, common_supertype, spec_from_json, spec_to_json
+from keepset.core.spec import (
+    Spec,
+    common_supertype,
+    spec_from_json,
+    spec_to_json,
+    structure_and_leaves,
+)
 from keepset.errors import KeepsetError
 from keepset.format.order import Order, join_orders, order_from_json, order_of
 from keepset.format.segment import ChunkEntry, SegmentEntry
+
+_LARGEST = 1 << 62  # so that sums of a few fit into 64 bits
 
 
 @dataclass(frozen=True)
@@ -140,7 +148,8 @@ def manifest_from_json(value: Any) -> Manifest:
     try:
         specs = [spec_from_json(spec) for spec in value["specs"]]
         segments = tuple(_segment(facts, specs) for facts in value["segments"])
-        chunks = tuple(_chunk(facts, len(segments)) for facts in value["chunks"])
+        pieces = [_pieces(segment) for segment in segments]
+        chunks = tuple(_chunk(facts, segments, pieces) for facts in value["chunks"])
         order = value["order"]
         manifest = Manifest(
             spec=spec_from_json(value["spec"]),
@@ -188,28 +197,41 @@ def _segment(facts: Any, specs: list[Spec]) -> Segment:
         raise ValueError(f"{name!r:.80} is not the name of a segment")
     if codec not in CODECS:
         raise ValueError(f"there is no compression {codec!r:.40}")
-    numbers = map(int, (facts["bytes"], head, head_checksum, foot, foot_checksum))
-    return Segment(SegmentEntry(name, *numbers), specs[facts["spec"]], bool(facts["wide"]), codec)
+    sizes = size, head, foot = facts["bytes"], head, foot
+    if not all(type(n) is int and 0 <= n < _LARGEST for n in sizes) or head + foot > size:
+        raise ValueError(f"{name} is listed with sizes that cannot be")
+    entry = SegmentEntry(name, size, head, int(head_checksum), foot, int(foot_checksum))
+    return Segment(entry, specs[facts["spec"]], bool(facts["wide"]), codec)
 
 
-def _chunk(facts: Any, segments: int) -> KeptChunk:
+def _pieces(segment: Segment) -> int:
+    """How many pieces a chunk of a segment has, each with a checksum of its own."""
+    leaves = structure_and_leaves(segment.spec)[1]
+    return 1 if CODECS[segment.codec].is_framed else 1 + len(leaves)
+
+
+def _chunk(facts: Any, segments: Sequence[Segment], pieces: Sequence[int]) -> KeptChunk:
     segment, shard, offset, rows, raw_bytes, ends, checksums = facts
     entry = ChunkEntry(offset, rows, tuple(ends), tuple(checksums), raw_bytes)
     sound = (
-        0 <= segment < segments
+        all(type(n) is int for n in (segment, shard, offset, rows, raw_bytes, *ends))
+        and 0 <= segment < len(segments)
         and offset >= 0
         and rows > 0
         and raw_bytes >= 0
-        and len(ends) == len(checksums) >= 1
+        and len(ends) == len(checksums) == pieces[segment]
         and all(0 <= a <= b for a, b in zip((0, *ends), ends, strict=False))
+        and offset + ends[-1] <= segments[segment].entry.size_bytes
     )
-    if not sound or not all(type(n) is int for n in (shard, offset, rows, raw_bytes, *ends)):
+    if not sound:
         raise ValueError("a chunk is listed with numbers that cannot be")
     return KeptChunk(segment, shard, entry)
 
 
 def _check_counts(manifest: Manifest) -> None:
     """The chunks must hold what the order tells, shard by shard."""
+    if not 0 <= manifest.elements < _LARGEST:
+        raise ValueError(f"{manifest.elements} elements cannot be")
     kept: dict[int, int] = {}
     for chunk in manifest.chunks:
         kept[chunk.shard] = kept.get(chunk.shard, 0) + chunk.entry.rows

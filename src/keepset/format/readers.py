@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
+
 from keepset.codecs import codec_named
+from keepset.errors import CorruptSnapshotError
 from keepset.format.layout import Layout
 from keepset.format.manifest import Manifest
 from keepset.format.segment import ChunkReader
@@ -14,8 +17,15 @@ def readers_of(manifest: Manifest, url: str) -> list[ChunkReader]:
     readers = []
     for segment in manifest.segments:
         key = (repr(segment.spec), segment.wide)
-        if key not in layouts:
-            layouts[key] = Layout(segment.spec, segment.wide)
         where = f"{url}/{segment.entry.name}"
+        if key not in layouts:
+            try:
+                layouts[key] = Layout(segment.spec, segment.wide)
+            except (ValueError, OverflowError, pa.ArrowException) as error:
+                raise CorruptSnapshotError(
+                    f"{where} is said to hold {segment.spec}, which cannot be ({error}); was it "
+                    "written by another program? save it again",
+                    path=where,
+                ) from error
         readers.append(ChunkReader(layouts[key], codec_named(segment.codec), where))
     return readers

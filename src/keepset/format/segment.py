@@ -16,6 +16,8 @@ from keepset.format.layout import Layout
 from keepset.format.message import column_ends, read_batch, read_columns
 
 _MAGIC = b"ARROW1\0\0"
+# What gzip makes of zeros, and a little more; snappy reaches a fraction of it.
+_MOST_EXPANSION = 1100
 
 
 @dataclass(frozen=True)
@@ -175,6 +177,8 @@ class ChunkReader:
     def _message(self, data: Any, entry: ChunkEntry) -> pa.Buffer:
         if self._codec.decompress_into is None:
             return pa.py_buffer(data)
+        if entry.raw_bytes > _MOST_EXPANSION * len(data):
+            raise ValueError(f"{entry.raw_bytes} bytes cannot come out of {len(data)}")
         target = bytearray(entry.raw_bytes)
         size = self._codec.decompress_into(data, target)
         if size != entry.raw_bytes:

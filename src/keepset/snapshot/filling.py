@@ -75,9 +75,12 @@ def _known_places(log: Log, damaged: Damaged) -> list[tuple[int, dict[str, Any]]
         if commit.kind == "reset":
             break
         if commit.kind == "append":
-            resume = commit.body["resume"]
-            draws = draws or resume["draws"]
-            found.append((int(commit.body["stop"]) - 1, resume))
+            try:
+                stop, resume = int(commit.body["stop"]), commit.body["resume"]
+                draws = draws or resume["draws"]
+            except (KeyError, TypeError, ValueError):
+                break  # nonsense, which is as good as damage
+            found.append((stop - 1, resume))
     return [(0, {"state": None, "draws": draws}), *reversed(found)]
 
 

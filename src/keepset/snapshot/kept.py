@@ -47,12 +47,13 @@ class Kept:
         self.store, self.manifest, self._verify = store, manifest, verify
         self._keys = keys  # the entries of the elements that are read; None for all
         self.shards = sorted({chunk.shard for chunk in manifest.chunks})
+        self._shards: Array = np.array(self.shards, np.int64)
         self._chunks: list[KeptChunk] = sorted(manifest.chunks, key=lambda chunk: chunk.shard)
         rows = [chunk.entry.rows for chunk in self._chunks]
         self._ends: Array = np.cumsum([0, *rows])
         # Of each shard the first row, in the order of the shards' numbers, and then the end.
         counts = np.zeros(len(self.shards) + 1, np.int64)
-        self._places: Array = np.searchsorted(self.shards, [c.shard for c in self._chunks])
+        self._places: Array = np.searchsorted(self._shards, [c.shard for c in self._chunks])
         np.add.at(counts, self._places + 1, rows)
         self._shard_ends: Array = np.cumsum(counts)
         self.source = ChunkSource(store, manifest, self._chunks, verify, keys)
@@ -86,7 +87,7 @@ class Kept:
         if order is None:
             return positions
         shards, ranks = order.places(positions)
-        return self._shard_ends[np.searchsorted(self.shards, shards)] + ranks
+        return self._shard_ends[np.searchsorted(self._shards, shards)] + ranks
 
     def read(self, start: int, stop: int) -> Chunk:
         """Rows from ``start`` on, at most up to ``stop``: as many as lie in one chunk."""
@@ -159,8 +160,8 @@ class Kept:
 
     def _shard_places(self, shards: Array) -> Array:
         """Which of our shards these are; a number beyond them for those without elements."""
-        known = np.append(self.shards, -1)
-        places = np.searchsorted(self.shards, shards)
+        known = np.append(self._shards, -1)
+        places = np.searchsorted(self._shards, shards)
         places[known[places] != shards] = len(self.shards)
         # Small numbers are sorted several times as fast.
         return places.astype(np.uint16) if len(self.shards) < 1 << 16 else places

@@ -7,7 +7,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,6 +19,10 @@ FOLDER = "leases/"
 BEAT_S = 10.0
 # How long a writer on another machine may be silent before it is taken for dead.
 EXPIRY_S = 60.0
+
+
+# The runs of this process that have a lease. One that could not be removed speaks for nobody.
+_held: set[str] = set()
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,8 @@ class Holder:
 
     def is_alive(self, expiry_s: float) -> bool:
         """Whether the writer is at work: certain on this machine, judged by its beat elsewhere."""
+        if self.is_here and self.pid == os.getpid():
+            return self.run in _held
         if self.is_here:
             return _start_of(self.pid) == self.started
         return time.time() - self.beat < expiry_s
@@ -54,6 +60,7 @@ class Lease:
         self._store, self._run, self._since = store, run, time.time()
         self._released = threading.Event()
         self._process = os.getpid()
+        _held.add(run)
         try:
             self._beat()
         except BaseException:
@@ -82,13 +89,11 @@ class Lease:
             with suppress(StorageError):
                 self._beat()
 
-    def earlier_holder(self, expiry_s: float) -> Holder | None:
+    def earlier_holder(self, watch: Watch) -> Holder | None:
         """A live writer that began before this one, should both have begun at the same moment."""
         ours = (self._since, self._run)
-        for other in holders(self._store):
-            if (other.since, other.run) < ours and other.is_alive(expiry_s):
-                return other
-        return None
+        live = (other for other in watch.live_holders() if (other.since, other.run) < ours)
+        return next(live, None)
 
     def release(self) -> None:
         if self._process != os.getpid():
@@ -98,8 +103,40 @@ class Lease:
         self._remove()
 
     def _remove(self) -> None:
+        _held.discard(self._run)
         with suppress(StorageError):
             self._store.delete([f"{FOLDER}{self._run}.json"])
+
+
+class Watch:
+    """Looks at the writers of a store, as often as it is asked.
+
+    A writer on another machine is judged by the time of its last beat, which says little if the
+    clocks of the two differ. But one that has not beaten while it was watched is dead, whatever
+    the clocks say.
+    """
+
+    def __init__(
+        self, store: Store, expiry_s: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._store, self._expiry_s, self._clock = store, expiry_s, clock
+        self._beats: dict[str, tuple[float, float]] = {}  # the last beat, and when it was new to us
+
+    def live_holders(self) -> Iterator[Holder]:
+        for holder in holders(self._store):
+            if holder.is_alive(self._expiry_s) and not self._is_silent(holder):
+                yield holder
+
+    def live_holder(self) -> Holder | None:
+        return next(self.live_holders(), None)
+
+    def _is_silent(self, holder: Holder) -> bool:
+        now = self._clock()
+        beat, since = self._beats.setdefault(holder.run, (holder.beat, now))
+        if holder.is_here or beat != holder.beat:
+            self._beats[holder.run] = (holder.beat, now)
+            return False
+        return now - since >= self._expiry_s
 
 
 def holders(store: Store) -> Iterator[Holder]:

@@ -12,6 +12,7 @@ from keepset.snapshot.kept import Kept, joined
 from keepset.snapshot.loading import Load
 from keepset.snapshot.read_ahead import ReadAhead
 
+_FIRST_REACH = 2
 # Of shards that are read in turn, each has a chunk in use. A writer holds 64 MiB of elements back
 # until their chunks are full, which makes about twice that in use at a time.
 _MOST_HELD_BYTES = 160 << 20
@@ -30,8 +31,9 @@ class Reading(ABC):
     def __init__(self, kept: Kept) -> None:
         self._kept = kept
         self._ahead = ReadAhead(kept.source)
-        # The first read is over as soon as it can be. Whoever comes back will go on reading.
-        self._may_run_ahead = False
+        # How many chunks to run ahead. The first read is over as soon as it can be; whoever comes
+        # back will probably go on, the more so the longer it has gone on.
+        self._reach = 0
 
     def read(self, start: int, stop: int) -> Chunk:
         """At least one of the elements from ``start`` up to ``stop``.
@@ -39,8 +41,14 @@ class Reading(ABC):
         If a chunk cannot be read, the elements before its first one come, and then the error.
         """
         chunk = self._read(start, stop) if start < stop else EMPTY
-        self._may_run_ahead = True
+        self._reach = self._reach or _FIRST_REACH
         return chunk
+
+    def _take(self, number: int, coming: list[int]) -> Load:
+        load = self._ahead.take(number, coming)
+        self._reach = min(2 * self._reach, self._ahead.most)
+        self._kept.source.keep_for_next_pass(load)
+        return load
 
     @abstractmethod
     def _read(self, start: int, stop: int) -> Chunk: ...
@@ -91,17 +99,14 @@ class _InRows(Reading):
         else:
             self._place = int(np.searchsorted(self._bounds, start, side="right")) - 1
         self._from, self._to = self._bounds[self._place : self._place + 2].tolist()
-        self._runs_ahead = self._may_run_ahead
-        coming = self._coming() if self._runs_ahead else []
-        load = self._ahead.take(int(self._numbers[self._place]), coming)
-        self._kept.source.keep_for_next_pass(load)
-        return load
+        self._runs_ahead = self._reach > 0
+        return self._take(int(self._numbers[self._place]), self._coming())
 
     def _coming(self) -> list[int]:
         if self._kept.source.is_all_quick:
             return []
         next_place = self._place + 1
-        found: list[int] = self._numbers[next_place : next_place + self._ahead.most].tolist()
+        found: list[int] = self._numbers[next_place : next_place + self._reach].tolist()
         return found
 
     def close(self) -> None:
@@ -116,6 +121,7 @@ class _InOrder(Reading):
         super().__init__(kept)
         self._held: dict[int, Load] = {}
         self._held_bytes = 0
+        self._holds_too_much = False
         self._next = 0
 
     def _read(self, start: int, stop: int) -> Chunk:
@@ -138,18 +144,21 @@ class _InOrder(Reading):
                 return self._read(start, start + int(at[0]))
             # The elements of a shard are in order: those of one chunk are neighbours there.
             first = int(rows[at[0]] - self._kept.chunk_ends()[number])
-            parts.append(chunk[first : first + len(at)])
+            part = chunk[first : first + len(at)]
+            # A view would keep the whole chunk in memory, though we let go of it.
+            parts.append(part.take(np.arange(len(part))) if self._holds_too_much else part)
         self._drop_finished(numbers, stop)
         self._next = stop
         return joined(groups, parts)
 
     def _coming(self, numbers: list[int], stop: int) -> list[int]:
         """The chunks that are needed now and then later, but for those that are here."""
+        if self._kept.source.is_all_quick:
+            return []
         coming = [number for number in numbers if number not in self._held]
-        if self._may_run_ahead:
-            turns = self._kept.turns
-            place = int(np.searchsorted(turns.firsts, stop))
-            coming += turns.numbers[place : place + self._ahead.most].tolist()
+        turns = self._kept.turns
+        place = int(np.searchsorted(turns.firsts, stop))
+        coming += turns.numbers[place : place + self._reach].tolist()
         return coming
 
     def _chunk(self, number: int, coming: list[int]) -> Chunk:
@@ -157,16 +166,16 @@ class _InOrder(Reading):
         if load is None:
             if coming[:1] == [number]:
                 del coming[0]
-            load = self._ahead.take(number, coming)
+            load = self._take(number, coming)
             self._hold(load)
         return load.fetch()
 
     def _hold(self, load: Load) -> None:
         self._held[load.number] = load
         self._held_bytes += load.size or 0
-        self._kept.source.keep_for_next_pass(load)
         while self._held_bytes > _MOST_HELD_BYTES and len(self._held) > 1:
             self._drop(next(iter(self._held)))
+            self._holds_too_much = True
 
     def _drop(self, number: int) -> None:
         load = self._held.pop(number, None)

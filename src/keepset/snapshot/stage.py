@@ -30,7 +30,7 @@ from keepset.nodes.nested import Nested, open_nested
 from keepset.snapshot.filling import are_same, fill_damaged
 from keepset.snapshot.first_pass import FirstPass
 from keepset.snapshot.kept import Kept
-from keepset.snapshot.lease import EXPIRY_S, Holder, Lease, live_holder
+from keepset.snapshot.lease import EXPIRY_S, Holder, Lease, Watch
 from keepset.snapshot.opening import Location
 from keepset.snapshot.recorder import Recorder
 from keepset.snapshot.run_id import new_run_id
@@ -114,8 +114,10 @@ class _SnapshotCursor(Cursor):
         self._node, self._run = node, run
         self._store = node.store()
         self._log = Log(self._store)
+        self._watch = Watch(self._store, node.expiry_s)
         self._position = 0
         self._is_open = False
+        self._starts_over = False
         self._kept: Kept | None = None  # what is there already, and is given first
         self._upstream: Marked | None = None  # computes what is not, if anything is to be
         self._upstream_run: Run | None = None
@@ -223,9 +225,8 @@ class _SnapshotCursor(Cursor):
         state = self._log.state() if mode != "passthrough" else LogState()
         if mode in ("auto", "read") and state.is_empty and self._find_same():
             state = self._log.state()
-        if mode == "write" and not state.is_empty:
-            self._reset(state, "mode='write' asks for it")
-        while state.version is None:
+        self._starts_over = mode == "write" and not state.is_empty
+        while state.version is None or self._starts_over:
             if mode == "passthrough":
                 return self._compute_all()
             if mode == "read":
@@ -245,7 +246,7 @@ class _SnapshotCursor(Cursor):
                     f"{self._store.url} is being written by {holder}; wait for it with "
                     "on_pending='wait', or read along with on_pending='follow'"
                 )
-            if self._node.on_pending == "follow":
+            if self._node.on_pending == "follow" and not self._starts_over:
                 self._follows, self._kept = state, self._prefix(state)
                 return None
             time.sleep(_POLL_S)
@@ -263,6 +264,7 @@ class _SnapshotCursor(Cursor):
             return False
         self._store = root.sub(f"{same}/")
         self._log = Log(self._store)
+        self._watch = Watch(self._store, self._node.expiry_s)
         return True
 
     def _read_version(self, version: Version) -> None:
@@ -308,15 +310,14 @@ class _SnapshotCursor(Cursor):
 
         None also if there is nothing left to write.
         """
-        expiry_s = self._node.expiry_s
-        holder = live_holder(self._store, expiry_s)
+        holder = self._watch.live_holder()
         if holder is None:
             run_id = new_run_id()
             lease = Lease(self._store, run_id)
             try:
-                holder = lease.earlier_holder(expiry_s)
+                holder = lease.earlier_holder(self._watch)
                 self._log.follow(state)
-                if holder is None and state.version is None:
+                if holder is None and (state.version is None or self._starts_over):
                     self._write(state, run_id, lease)
             finally:
                 if self._pass is None:
@@ -332,6 +333,10 @@ class _SnapshotCursor(Cursor):
 
     def _write(self, state: LogState, run_id: str, lease: Lease) -> None:
         """Put back what is damaged, and no more; or go on behind what is kept, or begin."""
+        if self._starts_over:
+            # Not before it is certain who writes: else nobody might keep anything.
+            self._reset(state, "mode='write' asks for it")
+            self._starts_over = False
         if state.damaged is not None:
             if not fill_damaged(self._node.parent, self._log, state, run_id):
                 self._reset(state, "the pipeline does not give the same elements again")
@@ -362,7 +367,7 @@ class _SnapshotCursor(Cursor):
         last = state.appends[-1]
         kept = self._prefix(state)
         assert kept is not None
-        run = start(self._node.parent, last.resume["draws"])
+        run = start(self._node.parent, last.resume.get("draws"))
         upstream = Marked(self._node.parent.cursor(run))
         is_same = False
         try:
@@ -371,6 +376,12 @@ class _SnapshotCursor(Cursor):
             place = kept.rows_at(np.array([last.stop - 1]))
             is_same = len(again) == 1 and are_same(again, kept.gather(place))
         except StateError:
+            return False
+        except (LookupError, TypeError, ValueError) as error:
+            # An error in a function of the user says where it was. Else it is the state that we do
+            # not understand, as another version of the library may have left it.
+            if hasattr(error, "__notes__"):
+                raise
             return False
         finally:
             if not is_same:

@@ -55,12 +55,16 @@ class BackgroundThreads:
             self._threads.add(thread)
 
     def _work(self) -> None:
-        while (waiting := self._next_job()) is not None:
-            job = waiting()
-            if job is not None:
-                job.run()
-            # Holding on to the last job would keep its result alive while this thread waits.
-            del job
+        try:
+            while (waiting := self._next_job()) is not None:
+                job = waiting()
+                if job is not None:
+                    job.run()
+                # Holding on to the last job would keep its result alive while this thread waits.
+                del job
+        finally:
+            with self._change:
+                self._threads.discard(threading.current_thread())
 
     def _next_job(self) -> ref[Job] | None:
         """Wait for a job; None if there is none for a while, and the thread is to end."""
@@ -72,6 +76,7 @@ class BackgroundThreads:
             self._idle -= 1
             if self._jobs and not self._closed:
                 return self._jobs.popleft()
+            # Before anybody else looks: a job that comes now needs another thread.
             self._threads.discard(threading.current_thread())
             return None
 

@@ -9,8 +9,11 @@ import pyarrow as pa
 
 from keepset.core.column import Column
 from keepset.core.dtypes import Array
+from keepset.errors import ElementError
 from keepset.format.encodings.encoding import Encoding
 from keepset.format.encodings.numbers import Numbers
+
+_MOST_ITEMS = (1 << 31) - 1
 
 
 class Scalars(Encoding):
@@ -43,6 +46,11 @@ class Tensors(Encoding):
         self._numbers, self._shape = numbers, shape
         stored = shape if numbers.width == 1 else (*shape, numbers.width)
         self._size = math.prod(stored)
+        if self._size > _MOST_ITEMS:
+            raise ElementError(
+                f"an array of the shape {shape} has {self._size:,} items, and Arrow takes no more "
+                f"than {_MOST_ITEMS:,} in one; split it into several"
+            )
         self.type = pa.fixed_shape_tensor(numbers.type, stored)
 
     def encode(self, column: Column) -> pa.Array:
