@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from itertools import pairwise
+from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepset.format.order import join_orders, order_from_json, order_of
+from keepset.format import order as order_module
+from keepset.format.order import OrderBuilder, join_orders, order_from_json, order_of
 
 shard_lists = st.one_of(
     st.lists(st.integers(0, 3), max_size=40),
@@ -69,3 +71,35 @@ def test_the_usual_order_takes_no_room_however_it_was_cut() -> None:
 def test_other_json_is_refused(value: object) -> None:
     with pytest.raises(ValueError, match=r"order|shard|base64"):
         order_from_json(value)
+
+
+@pytest.mark.parametrize("block", [1, 4, 1 << 16])
+@given(parts=st.lists(st.lists(st.integers(0, 2), max_size=6), max_size=8), repeats=st.booleans())
+def test_an_order_that_is_built_bit_by_bit_is_the_same(
+    block: int, parts: list[list[int]], repeats: bool
+) -> None:
+    if repeats:  # a pattern, handed over in pieces of any size
+        sizes = map(len, parts)
+        turns = iter(range(100))
+        parts = [[next(turns) % 3 for _ in range(size)] for size in sizes]
+    with mock.patch.object(order_module, "_BLOCK", block):
+        builder = OrderBuilder()
+        for _ in range(2):  # what was taken is not taken again
+            for part in parts:
+                builder.add(np.array(part, np.int64))
+            built, told = builder.take(), [shard for part in parts for shard in part]
+            found = [] if built is None else built.between(0, built.elements).tolist()
+            assert found == told
+            if repeats and built is not None and len(told) > 3:
+                assert len(built.pattern) == 3
+
+
+def test_an_order_that_repeats_takes_no_memory_while_it_is_built() -> None:
+    builder = OrderBuilder()
+    for _ in range(40):
+        builder.add(np.arange(10_000) % 100)
+    assert builder._recent_elements < 100_000
+    assert builder._blocks == []
+    built = builder.take()
+    assert built is not None
+    assert (len(built.pattern), built.elements) == (100, 400_000)

@@ -214,6 +214,7 @@ PROGRAM = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="needs /proc")
 def test_memory_is_bounded(tmp_path: Path, s3_url: str) -> None:
     noise = np.random.default_rng(0).integers(0, 256, 1 << 20, np.uint8)

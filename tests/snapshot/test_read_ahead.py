@@ -1,13 +1,10 @@
-"""Reading ahead: every chunk once, several at a time, in order, within bounds, nothing left."""
+"""Reading ahead: every chunk once, several at a time, in order; errors in their places."""
 
 from __future__ import annotations
 
 import os
-import signal
 import threading
-import time
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
@@ -17,55 +14,28 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.snapshot.watched import PATIENCE_S, Watched, loaded, watched
+from tests.snapshot.small_data import (
+    CHUNK,
+    NAME,
+    ROWS,
+    SHARDINGS,
+    background,
+    firsts,
+    numbers,
+    saved,
+    wait_until,
+)
+from tests.snapshot.watched import Watched, loaded, watched
 
 import keepset as ks
 from keepset.errors import CorruptSnapshotError, StorageError
-from keepset.snapshot import read_ahead
+from keepset.snapshot import chunk_source, stage
 from keepset.snapshot.kept import Kept
 from keepset.snapshot.opening import Location, locate
 from keepset.snapshot.replay import Replay
 from keepset.storage import open_store
 from keepset.testing.resources import nothing_left_behind
 from keepset.workers.background import cores
-
-ROWS = 600
-CHUNK = 2048  # of bytes; one row takes 72
-NAME = "keepset-background"
-
-SHARDINGS: dict[str, Callable[..., int] | None] = {
-    "none": None,
-    "in turn": lambda x, v: x % 3,
-    "many": lambda x, v: x % 100,
-    "blocks": lambda x, v: x // 150,
-    "at random": lambda x, v: (int(x) * 2654435761 >> 7) % 5,
-    "one large": lambda x, v: 7 if x % 50 else 3,
-}
-
-
-def numbers(count: int = ROWS) -> ks.Dataset:
-    return ks.Dataset.range(count).map(lambda x: (x, np.full(8, x, np.float64)))
-
-
-def saved(path: Path, compression: str | None = "LZ4", sharding: str = "none") -> Path:
-    numbers().save(path, compression, SHARDINGS[sharding], chunk_bytes=CHUNK)
-    return path
-
-
-def firsts(rows: Any) -> list[int]:
-    return [int(row[0]) for row in rows]
-
-
-def background() -> list[str]:
-    return [thread.name for thread in threading.enumerate() if thread.name == NAME]
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline, "it does not come about"
-        time.sleep(0.001)
-
 
 # Every chunk once, in order:
 
@@ -80,6 +50,27 @@ def test_a_pass_loads_each_chunk_once_and_keeps_the_order(
     assert firsts(loaded(location)) == list(range(ROWS))
     assert len(store.reads) == len(location.kept.manifest.chunks) > 10
     assert set(store.reads.values()) == {1}
+
+
+@pytest.mark.parametrize("sharding", SHARDINGS)
+def test_a_snapshot_is_replayed_in_the_same_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sharding: str
+) -> None:
+    store = Watched(open_store(tmp_path))
+    monkeypatch.setattr(stage, "open_store", lambda path, **options: store)
+    ds = numbers().snapshot(
+        tmp_path, "LZ4", shard_func=SHARDINGS[sharding], fingerprint="f", chunk_bytes=CHUNK
+    )
+    assert firsts(ds) == list(range(ROWS))
+    store.reads.clear()
+    store.hold_until(2, NAME)
+    with nothing_left_behind():
+        assert firsts(ds) == list(range(ROWS))
+    assert len(store.reads) > 10
+    assert set(store.reads.values()) == {1}
+    iterator = iter(ds)
+    next(iterator)
+    assert firsts(ds.iterate(iterator.state())) == list(range(1, ROWS))
 
 
 def test_a_shard_is_read_alone(tmp_path: Path) -> None:
@@ -234,7 +225,7 @@ def test_the_first_element_waits_for_nothing_else(tmp_path: Path) -> None:
 @pytest.mark.parametrize("sharding", ["none", "blocks"])
 def test_little_is_loaded_for_a_reader_that_stops_soon(tmp_path: Path, sharding: str) -> None:
     location, store = watched(saved(tmp_path, sharding=sharding))
-    assert firsts(loaded(location).take(10)) == list(range(10))
+    assert firsts(loaded(location).take(5)) == list(range(5))
     store.wait_for(0)
     assert len(store.reads) <= 3
 
@@ -250,6 +241,16 @@ def test_mapped_chunks_that_were_checked_need_no_thread(tmp_path: Path) -> None:
     assert seen == list(range(ROWS))
     assert len(ds.gather(np.arange(0, ROWS, 7))) == len(range(0, ROWS, 7))
     assert not background()
+
+
+@pytest.mark.parametrize("sharding", ["none", "in turn"])
+def test_mapped_chunks_on_a_slow_disk_are_checked_ahead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sharding: str
+) -> None:
+    monkeypatch.setattr(chunk_source, "_SLOW_CHECK_S", -1.0)  # however fast it is
+    wait_until(lambda: not background())
+    assert firsts(ks.load(saved(tmp_path, None, sharding))) == list(range(ROWS))
+    assert background()  # they wait for more
 
 
 # Errors:
@@ -301,158 +302,3 @@ def test_a_read_that_failed_ahead_is_tried_again_when_it_is_needed(
     assert firsts(loaded(Location(location.url, 0, {}, True, kept))) == list(range(ROWS))
     assert store.most_in_flight > 1
     assert max(store.reads.values()) == 2
-
-
-# Bounds:
-
-
-@pytest.mark.parametrize("sharding", ["none", "in turn"])
-def test_no_more_is_loaded_ahead_than_the_bound_allows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sharding: str
-) -> None:
-    rows, row_bytes = 100, 1 << 20
-    noise = np.random.default_rng(0).integers(0, 256, row_bytes, np.uint8)
-    ds = ks.Dataset.range(rows).map(lambda x: (x, np.roll(noise, x)))
-    ds.save(tmp_path, "ZSTD", SHARDINGS[sharding], chunk_bytes=4 << 20)
-    bound = 12 << 20
-    monkeypatch.setattr(read_ahead, "_MOST_BYTES", bound)
-    location, store = watched(tmp_path)
-    in_chunk = {
-        (location.kept.manifest.segments[chunk.segment].entry.name, chunk.entry.offset): (
-            chunk.entry.rows * row_bytes
-        )
-        for chunk in location.kept.manifest.chunks
-    }
-    in_use = 3 * (4 << 20) if sharding == "in turn" else 4 << 20
-    ahead = []
-    for given_rows, _ in enumerate(loaded(location), start=1):
-        if given_rows % 9 == 0:  # let it run as far as it will
-            time.sleep(0.02)
-            store.wait_for(0)
-        loaded_bytes = sum(in_chunk[key] for key in list(store.reads))
-        ahead.append(loaded_bytes - given_rows * row_bytes)
-    assert max(ahead) <= bound + in_use
-    assert max(ahead) >= bound - (4 << 20)  # the bound is used
-    assert set(store.reads.values()) == {1}
-
-
-def test_readers_that_stand_still_take_no_more_than_their_share(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    location, store = watched(saved(tmp_path, "GZIP", "many"))
-    size = location.kept.source.expected_bytes
-    location.kept.chunk(0)
-    monkeypatch.setattr(read_ahead, "_MOST_BYTES_OF_ALL", 50 * size(0))
-    iterators = [iter(ks.Dataset(Replay(location=location, shard=i))) for i in range(100)]
-    for iterator in iterators:
-        next(iterator)
-        next(iterator)
-    store.wait_for(0)
-    # The chunks that are in use, and of each reader at most its share ahead.
-    assert len(store.reads) <= 100 + 50 + 25
-    for iterator in iterators:
-        iterator.close()
-    assert not len(read_ahead._active)
-
-
-def test_a_thousand_readers_have_few_threads(tmp_path: Path) -> None:
-    count = 1000
-    ks.Dataset.range(4 * count).save(
-        tmp_path, "LZ4", lambda x: x % count, chunk_bytes=16, progress=False
-    )
-    most = 0
-
-    def reader(shards: ks.Dataset) -> ks.Dataset:
-        return shards.interleave(lambda shard: shard, cycle_length=count)
-
-    before = threading.active_count()
-    seen = []
-    for batch in ks.load(tmp_path, reader_func=reader).batch(100):
-        seen += batch.tolist()
-        most = max(most, threading.active_count())
-    assert seen == list(range(4 * count))
-    assert most <= before + cores()
-
-
-# Nothing is left:
-
-
-@pytest.mark.parametrize("end", ["close", "drop", "exhaust", "break"])
-@pytest.mark.parametrize("sharding", ["none", "in turn"])
-def test_nothing_is_left_behind(tmp_path: Path, sharding: str, end: str) -> None:
-    saved(tmp_path, sharding=sharding)
-    with nothing_left_behind():
-        location, store = watched(tmp_path)
-        iterator = iter(loaded(location))
-        for _ in range(50):
-            next(iterator)
-        if end == "close":
-            iterator.close()
-        elif end == "exhaust":
-            list(iterator)
-        elif end == "break":
-            for _ in iterator:
-                break
-        del iterator
-        store.wait_for(0)
-        if end != "exhaust":
-            reads = len(store.reads)
-            assert reads < len(location.kept.manifest.chunks)
-            time.sleep(0.05)
-            assert len(store.reads) == reads
-        del location
-    assert not len(read_ahead._active)
-
-
-def test_loads_that_nobody_wants_any_more_are_not_begun(tmp_path: Path) -> None:
-    location, store = watched(saved(tmp_path), is_remote=False)
-    iterator = iter(loaded(location))
-    next(iterator)
-    store.hold_until(1000)  # the threads are held up by their first reads
-    next(iterator)
-    store.wait_for(cores())
-    reads = len(store.reads)
-    iterator.close()
-    store.release()
-    store.wait_for(0)
-    wait_until(lambda: not background())
-    assert len(store.reads) == reads
-
-
-@pytest.mark.parametrize("sharding", ["none", "in turn"])
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_a_forked_process_reads_on_by_itself(tmp_path: Path, sharding: str) -> None:
-    location, store = watched(saved(tmp_path, sharding=sharding))
-    ds = loaded(location)
-    iterator = iter(ds)
-    given = len(firsts(islice(iterator, 10)))
-    store.wait_for(0)
-    store.hold_until(1000, NAME)
-    while store.in_flight < 2:  # threads that the child will not have
-        next(iterator)
-        given += 1
-        time.sleep(0.001)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        child = os.fork()
-    if not child:
-        store.__init__(open_store(tmp_path))  # type: ignore[misc]
-        store.hold_until(2, NAME)
-        rest = firsts(iterator) == list(range(given, ROWS))
-        whole = firsts(ds) == list(range(ROWS))
-        os._exit(0 if rest and whole and store.most_in_flight > 1 else 1)
-    store.release()
-    assert firsts(iterator) == list(range(given, ROWS))
-    assert exit_code(child) == 0
-
-
-def exit_code(child: int) -> int:
-    deadline = time.monotonic() + PATIENCE_S
-    while time.monotonic() < deadline:
-        ended, status = os.waitpid(child, os.WNOHANG)
-        if ended:
-            return os.waitstatus_to_exitcode(status)
-        time.sleep(0.01)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    raise AssertionError("the forked process hangs")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from pathlib import Path
 
 import keepset as ks
@@ -95,7 +96,10 @@ class Watched(Store):
         self.store.delete(names)
 
     def sub(self, prefix: str) -> Watched:
-        return Watched(self.store.sub(prefix), self.is_remote)
+        below = copy(self)  # which counts in the same place
+        below.store = self.store.sub(prefix)
+        below.url = below.store.url
+        return below
 
 
 def watched(path: str | Path, is_remote: bool = True) -> tuple[Location, Watched]:

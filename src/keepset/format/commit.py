@@ -39,6 +39,11 @@ class Commit:
     body: dict[str, Any] = field(default_factory=dict)
     by: dict[str, Any] = field(default_factory=lambda: dict(_WRITER))
 
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """What tells a commit from another one that is of the same number."""
+        return self.number, self.kind, self.run, self.created_s
+
     def to_bytes(self) -> bytes:
         facts = {
             "format": FORMAT_VERSION,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
-from keepset.errors import CorruptSnapshotError
+from keepset.errors import CorruptSnapshotError, ObjectMissingError
 from keepset.format.commit import (
     FOLDER,
     SELF_CONTAINED,
@@ -19,6 +19,8 @@ from keepset.format.commit import (
 )
 from keepset.format.manifest import Manifest, join, manifest_from_json
 from keepset.storage import Store
+
+_FEW = 20  # objects that are asked for one by one; more are listed
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class LogState:
     ``damaged`` is what a repair has left, ``generation`` counts how often a first pass had to start
     over. ``fenced`` are writers that were taken for dead: nothing of theirs may be committed. A
     ``changes`` that is the same as before says that nothing but fences was added, and ``changed_s``
-    is when anything else last was.
+    is when anything else last was. ``last`` is the newest commit.
     """
 
     next_number: int = 0
@@ -73,6 +75,7 @@ class LogState:
     fenced: set[str] = field(default_factory=set)
     changes: int = 0
     changed_s: float = 0.0
+    last: Commit | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -97,7 +100,7 @@ class LogState:
                 "program? `keepset verify --repair` drops it",
                 path=where,
             ) from error
-        self.next_number = commit.number + 1
+        self.next_number, self.last = commit.number + 1, commit
 
     def _change(self, commit: Commit) -> None:
         self.changes += 1
@@ -211,12 +214,33 @@ class Log:
 
         False if that has changed, or if the run was fenced. A fence against others changes nothing.
         """
-        while not self.add(state, Commit(state.next_number, kind, run, time.time(), body)):
+        committed = {name for append in state.appends for name in append.manifest.segment_names}
+        listed = (segment["name"] for segment in body["manifest"]["segments"])
+        written = {name for name in listed if name.startswith(f"segments/{run}-")} - committed
+        while self.still_has(state, written):
+            if self.add(state, Commit(state.next_number, kind, run, time.time(), body)):
+                return True
             changes = state.changes
             self.follow(state)
             if state.changes != changes or run in state.fenced:
                 return False
-        return True
+        return False
+
+    def still_has(self, state: LogState, segments: Set[str]) -> bool:
+        """Whether the last commit of a state is still there, and so are these segments.
+
+        If not, a writer that rests on them seemed dead to somebody, who has removed the snapshot or
+        dropped what was damaged. The log that it knows is no more.
+        """
+        if state.last is not None:
+            try:
+                if self.read(state.last.number).identity != state.last.identity:
+                    return False
+            except (ObjectMissingError, CorruptSnapshotError):
+                return False
+        if len(segments) <= _FEW:
+            return all(map(self.store.exists, segments))
+        return segments <= {info.name for info in self.store.list("segments/")}
 
     def history(self) -> Iterator[Commit]:
         """All commits from the first."""

@@ -16,6 +16,7 @@ from keepset.core.dtypes import Array
 _LONGEST_PATTERN = 1 << 16
 _TRIED_PERIODS = 33
 _ITEM = np.dtype("<u4")
+_BLOCK = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +88,51 @@ def order_of(shards: Array) -> Order:
         if (shards[period:] == shards[:-period]).all():
             return Order(shards[:period], len(shards))
     return Order(shards, len(shards))
+
+
+class OrderBuilder:
+    """Takes the shards of elements in turn, in a few bytes for each or, if they repeat, in none."""
+
+    def __init__(self) -> None:
+        self._recent: list[Array] = []
+        self._recent_elements = 0
+        self._pattern: Order | None = None
+        self._blocks: list[Array] = []  # what does not repeat, once something does not
+
+    def add(self, shards: Array) -> None:
+        self._recent.append(shards)
+        self._recent_elements += len(shards)
+        if self._recent_elements >= _BLOCK:
+            self._settle()
+
+    def take(self) -> Order | None:
+        """The order of what was added since the last time; None if nothing was."""
+        self._settle()
+        pattern, blocks = self._pattern, self._blocks
+        self._pattern, self._blocks = None, []
+        return order_of(np.concatenate(blocks).astype(np.int64)) if blocks else pattern
+
+    def _settle(self) -> None:
+        if not self._recent_elements:
+            return
+        shards = np.concatenate(self._recent)
+        self._recent, self._recent_elements = [], 0
+        if not self._blocks:
+            whole = order_of(shards) if self._pattern is None else self._continued(shards)
+            if whole is not None and len(whole.pattern) < whole.elements:
+                self._pattern = whole
+                return
+        if self._pattern is not None:
+            self._blocks.append(self._pattern.between(0, self._pattern.elements).astype(_ITEM))
+            self._pattern = None
+        self._blocks.append(shards.astype(_ITEM))
+
+    def _continued(self, shards: Array) -> Order | None:
+        """The pattern so far, if it simply goes on with these."""
+        assert self._pattern is not None
+        start = self._pattern.elements
+        longer = Order(self._pattern.pattern, start + len(shards))
+        return longer if (longer.between(start, longer.elements) == shards).all() else None
 
 
 def join_orders(orders: Sequence[Order]) -> Order:

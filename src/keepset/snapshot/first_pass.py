@@ -113,6 +113,8 @@ class FirstPass:
         changed = [] if self._sources is None else self._sources.finish()
 
         def finish(manifest: Manifest) -> None:
+            if self._lost:
+                return  # what it wrote may be gone
             kept = [append.manifest for append in self._state.appends]
             whole = self._recorder.unified(join([*kept, manifest]))
             self._add("complete", {"manifest": whole.to_json(), "draws": draws, **self._facts})

@@ -29,7 +29,7 @@ class Reading(ABC):
     """Gives elements by position. Going forward is fast, going anywhere else is right."""
 
     def __init__(self, kept: Kept) -> None:
-        self._kept = kept
+        self.kept = kept
         self._ahead = ReadAhead(kept.source)
         # How many chunks to run ahead. The first read is over as soon as it can be; whoever comes
         # back will probably go on, the more so the longer it has gone on.
@@ -47,7 +47,7 @@ class Reading(ABC):
     def _take(self, number: int, coming: list[int]) -> Load:
         load = self._ahead.take(number, coming)
         self._reach = min(2 * self._reach, self._ahead.most)
-        self._kept.source.keep_for_next_pass(load)
+        self.kept.source.keep_for_next_pass(load)
         return load
 
     @abstractmethod
@@ -103,7 +103,7 @@ class _InRows(Reading):
         return self._take(int(self._numbers[self._place]), self._coming())
 
     def _coming(self) -> list[int]:
-        if self._kept.source.is_all_quick:
+        if self.kept.source.is_all_quick:
             return []
         next_place = self._place + 1
         found: list[int] = self._numbers[next_place : next_place + self._reach].tolist()
@@ -127,9 +127,9 @@ class _InOrder(Reading):
     def _read(self, start: int, stop: int) -> Chunk:
         if start != self._next:
             self._drop_finished(list(self._held), start)
-        rows = self._kept.rows_at(np.arange(start, stop))
+        rows = self.kept.rows_at(np.arange(start, stop))
         # Chunk by chunk as they come, so that an error finds everything before it read.
-        groups = sorted(self._kept.by_chunk(rows), key=lambda group: int(group[1][0]))
+        groups = sorted(self.kept.by_chunk(rows), key=lambda group: int(group[1][0]))
         numbers = [number for number, _ in groups]
         coming = self._coming(numbers, stop)
         if self._held.keys() >= set(numbers):
@@ -143,7 +143,7 @@ class _InOrder(Reading):
                     raise
                 return self._read(start, start + int(at[0]))
             # The elements of a shard are in order: those of one chunk are neighbours there.
-            first = int(rows[at[0]] - self._kept.chunk_ends()[number])
+            first = int(rows[at[0]] - self.kept.chunk_ends()[number])
             part = chunk[first : first + len(at)]
             # A view would keep the whole chunk in memory, though we let go of it.
             parts.append(part.take(np.arange(len(part))) if self._holds_too_much else part)
@@ -153,10 +153,10 @@ class _InOrder(Reading):
 
     def _coming(self, numbers: list[int], stop: int) -> list[int]:
         """The chunks that are needed now and then later, but for those that are here."""
-        if self._kept.source.is_all_quick:
+        if self.kept.source.is_all_quick:
             return []
         coming = [number for number in numbers if number not in self._held]
-        turns = self._kept.turns
+        turns = self.kept.turns
         place = int(np.searchsorted(turns.firsts, stop))
         coming += turns.numbers[place : place + self._reach].tolist()
         return coming
@@ -184,7 +184,7 @@ class _InOrder(Reading):
 
     def _drop_finished(self, numbers: list[int], position: int) -> None:
         """Let go of those chunks that have no element from ``position`` on."""
-        lasts = self._kept.turns.lasts
+        lasts = self.kept.turns.lasts
         for number in numbers:
             if lasts[number] < position:
                 self._drop(number)

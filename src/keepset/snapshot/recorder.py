@@ -16,6 +16,7 @@ from keepset.core.spec import Spec
 from keepset.errors import PendingSnapshotError
 from keepset.format.layout import Layout
 from keepset.format.manifest import Manifest
+from keepset.format.order import OrderBuilder
 from keepset.snapshot.segments import Segments
 from keepset.snapshot.sizes import CHUNK_BYTES, SEGMENT_BYTES
 from keepset.snapshot.staging import Staging, copied
@@ -53,7 +54,7 @@ class Recorder:
         self._segments = Segments(
             store, run, compression, Layout(spec) if has_spec else None, segment_bytes, on_durable
         )
-        self._orders: list[Array] = []
+        self._order = OrderBuilder()
         self._elements = 0
         self._jobs: queue.Queue[Callable[[], None] | None] = queue.Queue(_MOST_WAITING)
         self._failure: BaseException | None = None
@@ -71,7 +72,7 @@ class Recorder:
         if shards is None:
             self._stage(0, own)
             return
-        self._orders.append(shards)
+        self._order.add(shards)
         for shard in np.unique(shards).tolist():
             self._stage(shard, own.take(np.flatnonzero(shards == shard)))
 
@@ -106,13 +107,13 @@ class Recorder:
             if staging.rows:
                 self._hand_over(shard, staging)
         elements, self._elements = self._elements, 0
-        orders, self._orders = self._orders, []
+        order = self._order.take()
         future: Future[Manifest] = Future()
 
         def finish() -> None:
             try:
                 self._check()
-                manifest = self._segments.cut(elements, orders)
+                manifest = self._segments.cut(elements, order)
                 if then is not None:
                     then(manifest)
                 future.set_result(manifest)

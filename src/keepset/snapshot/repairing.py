@@ -156,7 +156,8 @@ def _commit(
         body |= {"damaged": list(numbers), "resume": _resume(state)}
     if kind != "reset":
         body["manifest"] = manifest.to_json()
-    if not log.add(state, Commit(state.next_number, kind, run, time.time(), body)):
+    commit = Commit(state.next_number, kind, run, time.time(), body)
+    if not log.still_has(state, set()) or not log.add(state, commit):
         raise PendingSnapshotError(
             f"{log.store.url} was changed by somebody else while it was repaired; verify it again"
         )

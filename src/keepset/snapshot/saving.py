@@ -86,7 +86,8 @@ def _chunks(node: Node) -> Iterator[Chunk]:
     run = start(node)
     cursor = node.cursor(run)
     try:
-        pace = Pace(node.may_run_ahead)
+        # Nobody waits for single elements here, so a live source may be read by the many too.
+        pace = Pace(True)
         while True:
             began = time.perf_counter()
             chunk = cursor.read(pace.size)
@@ -104,7 +105,7 @@ def _publish(log: Log, state: LogState, run: str, manifest: Manifest) -> None:
     body = {"manifest": manifest.to_json()}
     while True:
         log.follow(state)
-        if run in state.fenced:
+        if run in state.fenced or not log.still_has(state, manifest.segment_names):
             raise PendingSnapshotError(
                 f"{log.store.url} was cleaned up while this save seemed dead, and some of its "
                 "files may be gone; save again"

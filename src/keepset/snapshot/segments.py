@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
-import numpy as np
+from collections.abc import Callable
 
 from keepset.codecs import Codec
 from keepset.core.chunk import Chunk
 from keepset.core.column import column_spec
-from keepset.core.dtypes import Array
 from keepset.core.spec import common_supertype
 from keepset.errors import ElementError
 from keepset.format.encodings.encoding import TooLargeError
 from keepset.format.layout import Layout
 from keepset.format.manifest import KeptChunk, Manifest, Segment
-from keepset.format.order import order_of
+from keepset.format.order import Order
 from keepset.format.readers import readers_of
 from keepset.format.segment import SegmentWriter
 from keepset.snapshot.compression import choose_codec
@@ -105,12 +102,11 @@ class Segments:
             self._on_durable(entry.size_bytes)
         self._segment = self._file = None
 
-    def cut(self, elements: int, orders: Sequence[Array] = ()) -> Manifest:
+    def cut(self, elements: int, order: Order | None = None) -> Manifest:
         """Make everything so far durable; what was written since the last cut."""
         self._finish_segment()
         segments, self._segments = self._segments, []
         chunks, self._chunks = self._chunks, []
-        order = order_of(np.concatenate(orders)) if orders else None
         spec = None if self._layout is None else self._layout.spec
         return Manifest(spec, elements, tuple(segments), tuple(chunks), order)
 

@@ -32,6 +32,7 @@ from keepset.snapshot.first_pass import FirstPass
 from keepset.snapshot.kept import Kept
 from keepset.snapshot.lease import EXPIRY_S, Holder, Lease, Watch
 from keepset.snapshot.opening import Location
+from keepset.snapshot.reading import Reading, open_reading
 from keepset.snapshot.recorder import Recorder
 from keepset.snapshot.run_id import new_run_id
 from keepset.snapshot.same_files import find_same
@@ -119,6 +120,7 @@ class _SnapshotCursor(Cursor):
         self._is_open = False
         self._starts_over = False
         self._kept: Kept | None = None  # what is there already, and is given first
+        self._ahead: Reading | None = None  # of that
         self._upstream: Marked | None = None  # computes what is not, if anything is to be
         self._upstream_run: Run | None = None
         self._computed = 0  # the position of the upstream
@@ -152,10 +154,10 @@ class _SnapshotCursor(Cursor):
 
     def _read_kept(self, max_rows: int) -> Chunk:
         assert self._kept is not None
+        if self._ahead is None or self._ahead.kept is not self._kept:
+            self._ahead = open_reading(self._kept)
         stop = min(self._position + max_rows, len(self._kept))
-        if self._kept.manifest.order is None:
-            return self._kept.read(self._position, stop)
-        return self._kept.gather(self._kept.rows_at(np.arange(self._position, stop)))
+        return self._ahead.read(self._position, stop)
 
     def _compute(self, max_rows: int) -> Chunk:
         assert self._upstream is not None
@@ -431,6 +433,6 @@ class _SnapshotCursor(Cursor):
         try:
             self._stop_writing(commit=True)
         finally:
-            for opened in (self._upstream, self._reading):
+            for opened in (self._upstream, self._reading, self._ahead):
                 if opened is not None:
                     opened.close()

@@ -11,26 +11,32 @@ from keepset.core.column import Column
 from keepset.core.ragged import Ragged
 from keepset.core.sparse import Sparse
 
+_MOST_PARTS = 256
+
 
 class Staging:
     """Collects elements of one shard until there are enough for a chunk."""
 
     def __init__(self) -> None:
         self._parts: list[Chunk] = []
+        self._recent: list[Chunk] = []  # to be joined before there are too many: each takes memory
         self.rows = 0
         self.size_bytes = 0
 
     def add(self, chunk: Chunk) -> None:
         """Take in elements that are already copies."""
-        self._parts.append(chunk)
+        self._recent.append(chunk)
+        if len(self._recent) == _MOST_PARTS:
+            self._parts.append(concat(self._recent))
+            self._recent = []
         self.rows += len(chunk)
         self.size_bytes += chunk.size_bytes
 
     def take(self, rows: int) -> Chunk:
         """Give the first ``rows`` elements, or all there are."""
-        whole = concat(self._parts)
+        whole = concat([*self._parts, *self._recent])
         chunk, rest = whole[:rows], whole[rows:]
-        self._parts, self.rows, self.size_bytes = [], 0, 0
+        self._parts, self._recent, self.rows, self.size_bytes = [], [], 0, 0
         if len(rest):
             self.add(rest)
         return chunk
