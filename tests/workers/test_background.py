@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 import time
 
+import pytest
+
 from keepset.workers import background
 from keepset.workers.background import BackgroundThreads, background_threads
 
@@ -92,7 +94,9 @@ def test_threads_end_when_there_is_nothing_to_do_and_begin_again() -> None:
             time.sleep(0.01)
 
 
-def test_a_job_that_comes_while_threads_end_is_run(monkeypatch) -> None:  # type: ignore[no-untyped-def]
+def test_a_job_that_comes_while_threads_end_is_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(background, "_LINGER_S", 0.0005)
     threads = BackgroundThreads(2)
     for _ in range(1000):
@@ -102,7 +106,9 @@ def test_a_job_that_comes_while_threads_end_is_run(monkeypatch) -> None:  # type
         time.sleep(0.0005)
 
 
-def test_a_job_that_raises_ends_its_thread_and_not_the_others(monkeypatch) -> None:  # type: ignore[no-untyped-def]
+def test_a_job_that_raises_ends_its_thread_and_not_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(threading, "excepthook", lambda arguments: None)
     threads = BackgroundThreads(1)
 

@@ -65,6 +65,9 @@ class BackgroundThreads:
         finally:
             with self._change:
                 self._threads.discard(threading.current_thread())
+                # After an error nobody may be left for jobs that came meanwhile.
+                if self._jobs and not self._closed and len(self._threads) < self.limit:
+                    self._start_thread()
 
     def _next_job(self) -> ref[Job] | None:
         """Wait for a job; None if there is none for a while, and the thread is to end."""
