@@ -9,6 +9,7 @@ never written again. See README.md.
 from __future__ import annotations
 
 import json
+import os
 import socket
 import time
 import warnings
@@ -34,7 +35,10 @@ from keepset.snapshot.collecting import collect, plan_collection
 from keepset.snapshot.kept import Kept
 from keepset.snapshot.looking import Snapshot
 from keepset.snapshot.repairing import repair_snapshot
+from keepset.snapshot.sources import TABLE, FileTable, read_table
 from keepset.storage import Store, open_store
+from keepset.storage.file_hashes import HASH_BYTES
+from keepset.storage.files import Listing
 
 FOLDER = Path(__file__).parent / f"format_v{FORMAT_VERSION}"
 NOON = 1_767_268_800.0  # the first of January 2026, in Greenwich
@@ -257,6 +261,37 @@ def snapshot_with_a_damaged_commit(path: Path) -> None:
     newest.write_bytes(newest.read_bytes().replace(b'"complete"', b'"complate"'))
 
 
+# The files that a pipeline read:
+
+
+def files_of_two_listings(path: Path) -> None:
+    """Names in bytes that are no text, a folder, and contents of which one is not known."""
+    names = ("0.png", os.fsdecode(b"\xff [1].png"), "folder/")
+    facts = np.array([[10, NOON * 10**9, 1], [0, 2, 3], [-1, -4, 5]], np.int64)
+    listings = (
+        Listing("/data/images/", "/data/images", names, facts),
+        Listing("/data/", "/data", ("labels.csv",), facts[:1]),
+    )
+    known = np.array([True, False, False, True])
+    hashes = np.arange(4 * HASH_BYTES, dtype=np.uint8).reshape(4, HASH_BYTES)
+    open_store(path).put(TABLE, FileTable(listings, known, hashes).to_bytes())
+
+
+def expected_files(path: Path) -> dict[str, Any]:
+    table = read_table(open_store(path))
+    assert table is not None
+    rows = [
+        {"folder": part.listings[0].folder, "name": os.fsencode(name).hex(), "facts": facts}
+        for part in table.parts()
+        for name, facts in zip(part.listings[0].names, part.listings[0].facts.tolist(), strict=True)
+    ]
+    contents = [
+        digest.tobytes().hex() if known else None
+        for digest, known in zip(table.hashes, table.known.tolist(), strict=True)
+    ]
+    return {"elements": [{**row, "content": c} for row, c in zip(rows, contents, strict=True)]}
+
+
 def gc(path: Path) -> None:
     root = open_store(path)
     collect(root, plan_collection(root, grace_s=-1e10))
@@ -323,13 +358,15 @@ def main() -> None:
     socket.gethostname = lambda: "golden"
     time.time = lambda: NOON
     first_pass._FIRST_COMMIT_S = 1e9
-    for maker in MAKERS:
+    for maker in (*MAKERS, files_of_two_listings):
         path = FOLDER / maker.__name__
         if path.exists():
             print(f"{path.name} is there")
             continue
         maker(path)
-        if maker is not snapshot_with_a_damaged_commit:
+        if maker is files_of_two_listings:
+            path.with_suffix(".json").write_text(in_lines(expected_files(path)))
+        elif maker is not snapshot_with_a_damaged_commit:
             path.with_suffix(".json").write_text(in_lines(expected(path)))
         for leases in path.rglob("leases"):
             leases.rmdir()  # empty, and git keeps no empty folders

@@ -263,3 +263,29 @@ def test_each_call_fails_once(
             if not failing.has_failed:
                 break
     assert errors > 3
+
+
+def test_files_that_are_listed_and_hashed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The table of files is written beside the elements, by a thread of its own."""
+    files, place = tmp_path / "files", tmp_path / "place"
+    files.mkdir()
+    for number in range(3):
+        (files / f"{number}.txt").write_text(str(number))
+
+    def pipeline() -> ks.Dataset:
+        names = ks.Dataset.list_files(str(files / "*.txt"), shuffle=False)
+        return names.map(lambda name: int(Path(name.decode()).read_text())).snapshot(place)
+
+    for call in ("write", "fsync", "link", "replace"):
+        for nth in count(1):
+            failing = Failing(getattr(os, call), nth, errno.ENOSPC)
+            with monkeypatch.context() as patch, suppress(StorageError):
+                patch.setattr(os, call, failing)
+                assert [int(x) for x in pipeline()] == [0, 1, 2]
+            assert [int(x) for x in pipeline()] == [0, 1, 2]
+            assert [int(x) for x in ks.load(place)] == [0, 1, 2]
+            assert ks.explain(pipeline(), place).hit
+            shutil.rmtree(place)
+            if not failing.has_failed:
+                break
+        assert nth > 1

@@ -86,7 +86,8 @@ def read_all(paths: list[Path], tmp_path: Path) -> int:
     places = tmp_path / "places"
     places.write_text("\n".join(map(str, paths)))
     command = [sys.executable, "-c", textwrap.dedent(PROGRAM), str(places)]
-    run = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    root = Path(__file__).parents[2]
+    run = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=root)
     refused, grew_kilobytes = map(int, run.stdout.split())
     assert grew_kilobytes < 200_000
     return refused
@@ -136,7 +137,7 @@ def test_forged_commits_of_all_kinds(tmp_path: Path) -> None:
     choose = random.Random(1)
     kinds = set()
     paths = []
-    golden = sorted(path for path in GOLDEN.iterdir() if path.is_dir())
+    golden = sorted(path for path in GOLDEN.iterdir() if list(path.rglob("commits")))
     for number in range(5000 if ALL else 250):
         source = choose.choice(golden)
         path = tmp_path / f"{number}.{'golden' if (source / 'golden').exists() else 'other'}"
@@ -173,7 +174,7 @@ def test_forged_segments_neither_crash_nor_fill_the_memory(
     choose = random.Random(2)
     sound = saved(tmp_path / "sound", compression)
     paths = []
-    for number in range(1000 if ALL else 60):
+    for number in range(1000 if ALL else 24):
         path = tmp_path / str(number)
         shutil.copytree(sound, path)
         (segment,) = (path / "segments").iterdir()

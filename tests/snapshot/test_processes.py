@@ -102,7 +102,7 @@ def test_those_who_wait_take_the_places_of_those_who_die(
 def test_workers_of_a_data_loader_never_hang(tmp_path: Path, method: str) -> None:
     """Each run begins in a process that is itself at work, or is not; 144 runs in all if asked."""
     runs: list[dict[str, Any]] = []
-    for number in range(48 if ALL else 4):
+    for number in range(48 if ALL else {"fork": 6, "forkserver": 4, "spawn": 2}[method]):
         # Workers that waited for the process that waits for them would never end.
         begun = 0 if number % 2 else ELEMENTS // 2
         pending = "passthrough" if begun else PENDING[number % 3]

@@ -11,8 +11,8 @@ import os
 import tempfile
 import threading
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 from unittest import mock
@@ -23,18 +23,18 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from tests.snapshot.simulated import dead_writers, failing_at, kill
 
 import keepset as ks
 from keepset.errors import KeepsetError, PendingSnapshotError, SnapshotMissingError
 from keepset.format.log import Log, LogState
-from keepset.snapshot import lease
 from keepset.snapshot.checking import check_snapshot
 from keepset.snapshot.collecting import collect, plan_collection
 from keepset.snapshot.first_pass import FirstPass
 from keepset.snapshot.kept import Kept
 from keepset.snapshot.removing import remove_snapshot
 from keepset.snapshot.repairing import repair_snapshot
-from keepset.storage import open_store, settle, steps
+from keepset.storage import open_store, settle
 
 ALL = int(os.environ.get("KEEPSET_KILLS", "0")) > 100
 COUNT = 10
@@ -52,25 +52,6 @@ class Reader:
     given: list[int]
     first: FirstPass | None = None
     expected: list[int] | None = None  # what it must give, where that is known from the beginning
-
-
-class Killed(BaseException):
-    """What the threads of a writer meet that is to be gone."""
-
-
-def kill(first: FirstPass) -> None:
-    """As if the process of a writer were gone: nothing more is written, nothing is tidied up."""
-    first._open = False
-    lease._held.discard(first._lease._run)
-    first._lease._released.set()
-    first._lease._thread.join()
-    recorder = first._recorder
-    recorder._failure = recorder._failure or Killed()
-    recorder._jobs.put(None)
-    recorder._thread.join()
-    file = getattr(recorder._segments._file, "_file", None)
-    if file is not None:
-        file.close()  # the descriptor only; the file stays
 
 
 class Store(RuleBasedStateMachine):
@@ -155,7 +136,7 @@ class Store(RuleBasedStateMachine):
         )
         known = len(self.passes)
         reader = Reader(iter(self.pipeline(mode, pending)), [])
-        with _dead(is_blind), suppress(KeepsetError):
+        with dead_writers(is_blind), suppress(KeepsetError):
             self.take(reader, 1)
             if len(self.passes) > known:
                 reader.first = self.passes[-1]
@@ -179,7 +160,7 @@ class Store(RuleBasedStateMachine):
             return
         reader = self.readers[index % len(self.readers)]
         try:
-            with _failing(step):
+            with failing_at(step):
                 self.take(reader, count)
         except KeepsetError:
             self.readers.remove(reader)
@@ -288,7 +269,7 @@ class Store(RuleBasedStateMachine):
     def collect_garbage(self, is_blind: bool) -> None:
         """``is_blind`` to live writers, as if they were elsewhere and silent for long."""
         root = open_store(self.url)
-        with _dead(is_blind), suppress(KeepsetError):
+        with dead_writers(is_blind), suppress(KeepsetError):
             collect(root, plan_collection(root, grace_s=0.0))
             self.has_removed = True
 
@@ -352,32 +333,6 @@ def _recorded(passes: list[FirstPass]) -> Callable[..., None]:
         passes.append(self)
 
     return note
-
-
-@contextmanager
-def _dead(is_so: bool) -> Iterator[None]:
-    """All other writers seem to be dead."""
-    if is_so:
-        with mock.patch.object(lease.Holder, "is_alive", return_value=False):
-            yield
-    else:
-        yield
-
-
-@contextmanager
-def _failing(step: str | None) -> Iterator[None]:
-    """The disk fails the next time that a write has come to a step."""
-
-    def hook(reached: str) -> None:
-        if reached == step:
-            steps.hook = None
-            raise OSError(5, "the disk is failing")
-
-    steps.hook = hook if step is not None else None
-    try:
-        yield
-    finally:
-        steps.hook = None
 
 
 class OnDisk(Store):
