@@ -30,6 +30,9 @@ LAYERS = (
 HEIGHT = {part: height for height, parts in enumerate(LAYERS) for part in parts}
 FRONT = "__init__"  # the public names: sees every part, and no part sees it
 
+# Within a part, lowest first; what lies beside these folders is above them.
+SNAPSHOT_LAYERS = ("reading", "files", "writing", "upkeep")
+
 # Required, but slow to import and not needed by everybody: processes, object stores, files of ours.
 LAZY = {"cloudpickle", "crc32c", "obstore"}
 # Half of the library, which only those need who keep something, and a slow part of Python's own.
@@ -38,6 +41,10 @@ SLOW = {"keepset.dataset.kept_stages", "importlib.metadata"}
 
 def test_every_import_keeps_to_the_layers() -> None:
     assert list(layer_violations(PACKAGE)) == []
+
+
+def test_the_folders_of_snapshot_keep_to_their_layers_too() -> None:
+    assert list(snapshot_violations(PACKAGE)) == []
 
 
 def test_only_optional_packages_are_imported_inside_functions() -> None:
@@ -114,6 +121,23 @@ def test_an_optional_package_may_be_imported_in_a_function(tmp_path: Path) -> No
     assert list(hidden_imports(tmp_path, {"numpy"})) == []
 
 
+@pytest.mark.parametrize(
+    ("file", "source", "is_allowed"),
+    [
+        ("snapshot/reading/kept.py", "import keepset.snapshot.writing.lease", False),
+        ("snapshot/writing/saving.py", "from keepset.snapshot.stage import x", False),
+        ("snapshot/writing/saving.py", "from keepset.snapshot.reading.kept import x", True),
+        ("snapshot/writing/saving.py", "from keepset.snapshot.writing.lease import x", True),
+        ("snapshot/stage.py", "from keepset.snapshot.upkeep.removing import x", True),
+    ],
+)
+def test_a_forbidden_import_between_folders_is_found(
+    tmp_path: Path, file: str, source: str, is_allowed: bool
+) -> None:
+    write(tmp_path / file, source)
+    assert bool(list(snapshot_violations(tmp_path))) != is_allowed
+
+
 @dataclass(frozen=True)
 class Import:
     """One imported module, by its full name, and where it is imported."""
@@ -140,6 +164,20 @@ def layer_violations(package: Path) -> Iterator[str]:
         else:
             if imported == FRONT or HEIGHT[imported] >= HEIGHT[importer]:
                 yield f"{found}: {importer} must not import {imported}"
+
+
+def snapshot_violations(package: Path) -> Iterator[str]:
+    """Say which imports between the folders of snapshot point up."""
+    heights = {folder: height for height, folder in enumerate(SNAPSHOT_LAYERS)}
+    top = len(heights)
+    for found in imports(package):
+        part, _, rest = found.file.partition("/")
+        inner = found.module.removeprefix("keepset.snapshot.")
+        if part != "snapshot" or inner == found.module:
+            continue
+        importer, imported = rest.partition("/")[0], inner.partition(".")[0]
+        if heights.get(imported, top) > heights.get(importer, top):
+            yield f"{found}: snapshot/{importer} must not import {imported}"
 
 
 def hidden_imports(package: Path, required: set[str]) -> Iterator[str]:

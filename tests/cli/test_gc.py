@@ -11,7 +11,7 @@ from tests.cli.terminal import at_a_terminal
 
 import keepset as ks
 from keepset.cli.quantities import Duration, Size
-from keepset.snapshot.lease import Lease
+from keepset.snapshot.writing.lease import Lease
 from keepset.storage import open_store
 
 

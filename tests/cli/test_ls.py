@@ -10,7 +10,7 @@ from tests.cli.commands import answer, answer_json, complaint, damage, keep_a_pa
 
 import keepset as ks
 from keepset.core.checksum import crc32c
-from keepset.snapshot.lease import Lease
+from keepset.snapshot.writing.lease import Lease
 from keepset.storage import open_store
 
 

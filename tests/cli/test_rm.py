@@ -8,7 +8,7 @@ import pytest
 from tests.cli.commands import answer, answer_json, complaint, keepset, numbers
 from tests.cli.terminal import at_a_terminal
 
-from keepset.snapshot.lease import Lease
+from keepset.snapshot.writing.lease import Lease
 from keepset.storage import open_store
 
 

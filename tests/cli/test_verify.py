@@ -10,7 +10,7 @@ from tests.cli.commands import answer, answer_json, complaint, damage, keep_a_pa
 from tests.cli.terminal import at_a_terminal
 
 import keepset as ks
-from keepset.snapshot.lease import Lease
+from keepset.snapshot.writing.lease import Lease
 from keepset.storage import open_store
 
 

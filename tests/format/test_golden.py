@@ -13,8 +13,8 @@ from tests.golden import make
 
 import keepset as ks
 from keepset.errors import CorruptSnapshotError, PendingSnapshotError
-from keepset.snapshot.checking import check_snapshot
 from keepset.snapshot.looking import Snapshot
+from keepset.snapshot.upkeep.checking import check_snapshot
 from keepset.storage import open_store
 
 FOLDER = Path(make.__file__).parent

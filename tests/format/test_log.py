@@ -14,7 +14,7 @@ from keepset.core.checksum import crc32c
 from keepset.errors import CorruptSnapshotError, NewerFormatError
 from keepset.format.commit import Commit, parse_commit
 from keepset.format.log import Log, LogState
-from keepset.snapshot.checking import check_snapshot
+from keepset.snapshot.upkeep.checking import check_snapshot
 from keepset.storage import LocalStore, ObjectInfo, open_store
 
 EMPTY: dict[str, Any] = {

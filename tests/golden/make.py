@@ -29,13 +29,13 @@ from keepset.format import commit
 from keepset.format.layout import Layout
 from keepset.format.log import Log
 from keepset.format.version import FORMAT_VERSION
-from keepset.snapshot import first_pass, recorder
-from keepset.snapshot.checking import check_snapshot
-from keepset.snapshot.collecting import collect, plan_collection
-from keepset.snapshot.kept import Kept
+from keepset.snapshot.files.sources import TABLE, FileTable, read_table
 from keepset.snapshot.looking import Snapshot
-from keepset.snapshot.repairing import repair_snapshot
-from keepset.snapshot.sources import TABLE, FileTable, read_table
+from keepset.snapshot.reading.kept import Kept
+from keepset.snapshot.upkeep.checking import check_snapshot
+from keepset.snapshot.upkeep.collecting import collect, plan_collection
+from keepset.snapshot.upkeep.repairing import repair_snapshot
+from keepset.snapshot.writing import first_pass, recorder
 from keepset.storage import Store, open_store
 from keepset.storage.file_hashes import HASH_BYTES
 from keepset.storage.files import Listing

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 import keepset as ks
-from keepset.snapshot import first_pass
+from keepset.snapshot.writing import first_pass
 from keepset.storage import steps
 
 ELEMENTS = 400

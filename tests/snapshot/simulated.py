@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest import mock
 
-from keepset.snapshot import lease
-from keepset.snapshot.first_pass import FirstPass
+from keepset.snapshot.writing import lease
+from keepset.snapshot.writing.first_pass import FirstPass
 from keepset.storage import steps
 
 

@@ -14,9 +14,9 @@ import pytest
 
 import keepset as ks
 from keepset.format.log import Log
-from keepset.snapshot import first_pass
-from keepset.snapshot.collecting import collect, plan_collection
-from keepset.snapshot.lease import Holder, Lease
+from keepset.snapshot.upkeep.collecting import collect, plan_collection
+from keepset.snapshot.writing import first_pass
+from keepset.snapshot.writing.lease import Holder, Lease
 from keepset.storage import open_store
 
 COUNT = 60

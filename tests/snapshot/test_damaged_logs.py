@@ -17,9 +17,9 @@ import keepset as ks
 from keepset.errors import KeepsetError
 from keepset.format.commit import Commit, commit_name
 from keepset.format.log import Log
-from keepset.snapshot.checking import check_snapshot
-from keepset.snapshot.collecting import collect, plan_collection
-from keepset.snapshot.repairing import repair_snapshot
+from keepset.snapshot.upkeep.checking import check_snapshot
+from keepset.snapshot.upkeep.collecting import collect, plan_collection
+from keepset.snapshot.upkeep.repairing import repair_snapshot
 from keepset.storage import open_store
 
 STEP = 1 if int(os.environ.get("KEEPSET_KILLS", "0")) > 100 else 5

@@ -19,11 +19,11 @@ import pytest
 import keepset as ks
 from keepset.errors import KeepsetError
 from keepset.format.log import Log
-from keepset.snapshot import first_pass
-from keepset.snapshot.checking import check_snapshot
-from keepset.snapshot.kept import Kept
 from keepset.snapshot.looking import Snapshot
-from keepset.snapshot.repairing import repair_snapshot
+from keepset.snapshot.reading.kept import Kept
+from keepset.snapshot.upkeep.checking import check_snapshot
+from keepset.snapshot.upkeep.repairing import repair_snapshot
+from keepset.snapshot.writing import first_pass
 from keepset.storage import Store, open_store
 
 ALL = int(os.environ.get("KEEPSET_KILLS", "0")) > 100

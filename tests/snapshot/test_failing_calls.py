@@ -23,12 +23,12 @@ import pytest
 import keepset as ks
 from keepset.errors import KeepsetError, StorageError
 from keepset.format.log import Log
-from keepset.snapshot import first_pass
-from keepset.snapshot.checking import check_snapshot
-from keepset.snapshot.collecting import collect, plan_collection
-from keepset.snapshot.kept import Kept
-from keepset.snapshot.removing import remove_snapshot
-from keepset.snapshot.repairing import repair_snapshot
+from keepset.snapshot.reading.kept import Kept
+from keepset.snapshot.upkeep.checking import check_snapshot
+from keepset.snapshot.upkeep.collecting import collect, plan_collection
+from keepset.snapshot.upkeep.removing import remove_snapshot
+from keepset.snapshot.upkeep.repairing import repair_snapshot
+from keepset.snapshot.writing import first_pass
 from keepset.storage import open_store, settle
 
 COUNT = 8

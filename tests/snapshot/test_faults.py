@@ -21,8 +21,8 @@ import pytest
 
 import keepset as ks
 from keepset.format.log import Log
-from keepset.snapshot.kept import Kept
-from keepset.snapshot.recorder import _MOST_WAITING
+from keepset.snapshot.reading.kept import Kept
+from keepset.snapshot.writing.recorder import _MOST_WAITING
 from keepset.storage import open_store
 
 PROGRAM = Path(__file__).with_name("crash.py")

@@ -31,11 +31,11 @@ GOLDEN = Path(make.__file__).parent / "format_v1"
 PROGRAM = """
     import resource, sys, warnings
     import keepset as ks
-    from keepset.snapshot.checking import check_snapshot
-    from keepset.snapshot.collecting import collect, plan_collection
+    from keepset.snapshot.upkeep.checking import check_snapshot
+    from keepset.snapshot.upkeep.collecting import collect, plan_collection
     from keepset.snapshot.listing import list_snapshots
     from keepset.snapshot.looking import Snapshot
-    from keepset.snapshot.repairing import repair_snapshot
+    from keepset.snapshot.upkeep.repairing import repair_snapshot
     from keepset.storage import open_store
     from tests.golden import make
 

@@ -18,8 +18,9 @@ import pytest
 
 import keepset as ks
 from keepset.format.log import Log
-from keepset.snapshot import first_pass, lease, recorder, saving, stage
-from keepset.snapshot.kept import Kept
+from keepset.snapshot import stage
+from keepset.snapshot.reading.kept import Kept
+from keepset.snapshot.writing import first_pass, lease, recorder, saving
 from keepset.storage import open_store
 
 COUNT = 8

@@ -11,7 +11,7 @@ PROGRAM = """
     import sys
     import numpy as np
     import keepset as ks
-    from keepset.snapshot.checking import check_snapshot
+    from keepset.snapshot.upkeep.checking import check_snapshot
     from keepset.storage import open_store
 
     def anonymous():

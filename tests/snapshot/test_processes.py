@@ -120,7 +120,7 @@ def test_workers_of_a_data_loader_never_hang(tmp_path: Path, method: str) -> Non
 FORKED = """
     import os, sys, warnings
     import keepset as ks
-    from keepset.snapshot import first_pass
+    from keepset.snapshot.writing import first_pass
 
     warnings.filterwarnings("ignore", ".*fork", DeprecationWarning)
     how, path = sys.argv[1:]

@@ -13,10 +13,10 @@ from tests.snapshot.simulated import dead_writers
 import keepset as ks
 from keepset.errors import PendingSnapshotError, StorageError
 from keepset.format.log import Log
-from keepset.snapshot import first_pass, lease
-from keepset.snapshot.collecting import collect, plan_collection
-from keepset.snapshot.lease import live_holder
-from keepset.snapshot.removing import remove_snapshot
+from keepset.snapshot.upkeep.collecting import collect, plan_collection
+from keepset.snapshot.upkeep.removing import remove_snapshot
+from keepset.snapshot.writing import first_pass, lease
+from keepset.snapshot.writing.lease import live_holder
 from keepset.storage import Store, open_store
 
 COUNT = 40

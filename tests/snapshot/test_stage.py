@@ -20,7 +20,7 @@ import keepset as ks
 from keepset.errors import InvalidArgumentError, PendingSnapshotError, SnapshotMissingError
 from keepset.format.commit import Commit
 from keepset.format.log import Log
-from keepset.snapshot.opening import fingerprints_at
+from keepset.snapshot.reading.opening import fingerprints_at
 from keepset.storage import open_store
 
 

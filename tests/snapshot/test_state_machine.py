@@ -28,12 +28,12 @@ from tests.snapshot.simulated import dead_writers, failing_at, kill
 import keepset as ks
 from keepset.errors import KeepsetError, PendingSnapshotError, SnapshotMissingError
 from keepset.format.log import Log, LogState
-from keepset.snapshot.checking import check_snapshot
-from keepset.snapshot.collecting import collect, plan_collection
-from keepset.snapshot.first_pass import FirstPass
-from keepset.snapshot.kept import Kept
-from keepset.snapshot.removing import remove_snapshot
-from keepset.snapshot.repairing import repair_snapshot
+from keepset.snapshot.reading.kept import Kept
+from keepset.snapshot.upkeep.checking import check_snapshot
+from keepset.snapshot.upkeep.collecting import collect, plan_collection
+from keepset.snapshot.upkeep.removing import remove_snapshot
+from keepset.snapshot.upkeep.repairing import repair_snapshot
+from keepset.snapshot.writing.first_pass import FirstPass
 from keepset.storage import open_store, settle
 
 ALL = int(os.environ.get("KEEPSET_KILLS", "0")) > 100

@@ -9,9 +9,9 @@ from copy import copy
 from pathlib import Path
 
 import keepset as ks
-from keepset.snapshot.kept import Kept
-from keepset.snapshot.opening import Location, locate
-from keepset.snapshot.replay import Replay
+from keepset.snapshot.reading.kept import Kept
+from keepset.snapshot.reading.opening import Location, locate
+from keepset.snapshot.reading.replay import Replay
 from keepset.storage import ObjectInfo, ObjectWriter, Store, open_store
 
 PATIENCE_S = 10.0

@@ -52,7 +52,13 @@ def command(place: Place, pipeline: str | None, as_json: bool) -> None:
     node = stage_kept_at(node_of(load_pipeline(pipeline)), url, place.options)
     why = explain_node(node, url, place.options)
     if as_json:
-        show_json({**vars(why), "changes": changes_json(why.changes)})
+        show_json(
+            {
+                **vars(why),
+                "changes": changes_json(why.changes),
+                "versions": changes_json(why.versions),
+            }
+        )
     else:
         show(*explained(str(why)))
     if not why.hit:

@@ -14,8 +14,8 @@ from keepset.cli.confirm import confirmed, yes_option
 from keepset.cli.output import counted, plain, show, show_json, table
 from keepset.cli.place import Place
 from keepset.cli.quantities import Duration, Size
-from keepset.snapshot.collecting import GRACE_S, Plan, Removal, collect, plan_collection
-from keepset.snapshot.progress import size_text
+from keepset.core.size_text import size_text
+from keepset.snapshot.upkeep.collecting import GRACE_S, Plan, Removal, collect, plan_collection
 
 
 @click.command("gc")

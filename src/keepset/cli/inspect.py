@@ -16,13 +16,13 @@ from keepset.cli.place import Place
 from keepset.cli.specs import shape_text, type_text
 from keepset.core.fingerprint import facts_to_json
 from keepset.core.ranges import ranges_text
+from keepset.core.size_text import size_text
 from keepset.core.spec import spec_to_json
 from keepset.errors import KeepsetError
 from keepset.format.commit import Commit
 from keepset.format.layout import Layout
-from keepset.snapshot.lease import EXPIRY_S, live_holder
 from keepset.snapshot.looking import Snapshot
-from keepset.snapshot.progress import size_text
+from keepset.snapshot.writing.lease import EXPIRY_S, live_holder
 
 _MOST_SHARDS = 8
 _MOST_VERSIONS = 10
@@ -55,6 +55,8 @@ def command(place: Place, as_json: bool, segments: bool) -> None:
         show("", _elements(kept))
     for title, part in _history(kept):
         show("", plain(title, "bold underline"), part)
+    if kept.facts is None and kept.lineage is not None:
+        show("", plain("what it was made by", "bold underline"), plain(str(kept.lineage)))
     if kept.facts is not None:
         show("", plain("what the fingerprint was found from", "bold underline"))
         show(fingerprint_tree(kept.facts))
@@ -182,6 +184,7 @@ def _json(kept: Snapshot, writer: str | None, with_segments: bool) -> dict[str, 
         "spec": spec_to_json(kept.element_spec),
         "columns": [{"name": name, **spec_to_json(leaf)} for name, leaf in columns],
         "versions": None if versions is None else [_version_json(each) for each in versions],
+        "lineage": None if kept.lineage is None else kept.lineage.to_json(),
         "fingerprint": kept.fingerprint,
         "facts": None if kept.facts is None else facts_to_json(kept.facts),
     }

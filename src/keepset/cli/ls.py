@@ -23,8 +23,8 @@ from keepset.cli.output import (
 )
 from keepset.cli.place import Place
 from keepset.core.ranges import ranges_text
+from keepset.core.size_text import size_text
 from keepset.snapshot.listing import Listed, list_snapshots
-from keepset.snapshot.progress import size_text
 
 _STYLES = {"complete": "green", "being written": "cyan", "unfinished": "yellow"}
 _UNKNOWN = "?"

@@ -12,10 +12,10 @@ import click
 from keepset.cli.names import short_names
 from keepset.dataset import Dataset
 from keepset.errors import InvalidArgumentError, SnapshotMissingError
-from keepset.snapshot.kept import Kept
 from keepset.snapshot.looking import Snapshot
-from keepset.snapshot.opening import Location, matching, snapshots_below
-from keepset.snapshot.replay import Replay
+from keepset.snapshot.reading.kept import Kept
+from keepset.snapshot.reading.opening import Location, matching, snapshots_below
+from keepset.snapshot.reading.replay import Replay
 from keepset.storage import Store, open_store
 
 _MOST_LISTED = 8

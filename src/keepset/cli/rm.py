@@ -9,9 +9,9 @@ from keepset.cli.confirm import confirmed, yes_option
 from keepset.cli.ls import snapshot_json, snapshot_table
 from keepset.cli.output import counted, plain, show, show_json
 from keepset.cli.place import Place
+from keepset.core.size_text import size_text
 from keepset.snapshot.listing import list_snapshots
-from keepset.snapshot.progress import size_text
-from keepset.snapshot.removing import remove_snapshot
+from keepset.snapshot.upkeep.removing import remove_snapshot
 
 
 @click.command("rm")

@@ -23,11 +23,11 @@ from keepset.cli.arguments import takes_place
 from keepset.cli.output import answer_no, console, plain, show, show_json, table
 from keepset.cli.place import Place
 from keepset.core.ranges import ranges_text
+from keepset.core.size_text import size_text
 from keepset.errors import KeepsetError
-from keepset.snapshot.checking import Report, check_snapshot
 from keepset.snapshot.looking import Snapshot
-from keepset.snapshot.progress import size_text
-from keepset.snapshot.repairing import Repair, repair_snapshot
+from keepset.snapshot.upkeep.checking import Report, check_snapshot
+from keepset.snapshot.upkeep.repairing import Repair, repair_snapshot
 from keepset.storage import Store
 
 

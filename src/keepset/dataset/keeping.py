@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from keepset.dataset.arguments import positive
 from keepset.dataset.base import BaseDataset
-from keepset.snapshot.sizes import CHUNK_BYTES, SEGMENT_BYTES
+from keepset.snapshot.writing.sizes import CHUNK_BYTES, SEGMENT_BYTES
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -91,6 +91,7 @@ class Keeping(BaseDataset):
         fingerprint: str | None = None,
         num_shards: int | None = None,
         verify: bool = True,
+        writable: bool = False,
         cache_dir: str | os.PathLike[str] | None = None,
         cache_bytes: int | None = None,
         **options: Any,
@@ -106,6 +107,8 @@ class Keeping(BaseDataset):
             fingerprint: Which one, where the path holds several snapshots.
             num_shards: How many data sets ``reader_func`` gets if there was no ``shard_func``.
             verify: Whether every chunk is compared with its checksum the first time it is read.
+            writable: Whether arrays are copies that may be changed in place; what comes out is
+                read-only otherwise.
             cache_dir: For an object store: a local folder that keeps what was read, for the next
                 time and for other processes.
             cache_bytes: How much that folder may take, 10 GiB by default; what was used longest
@@ -122,6 +125,7 @@ class Keeping(BaseDataset):
             fingerprint=fingerprint,
             num_shards=num_shards,
             verify=verify,
+            writable=writable,
             options=kept_stages().with_cache(path, options, cache_dir, cache_bytes),
         )
         return cls(node)
@@ -135,12 +139,14 @@ class Keeping(BaseDataset):
         *,
         mode: str = "auto",
         fingerprint: str | None = None,
+        strict: bool = False,
         on_pending: str = "passthrough",
         resume: bool = True,
         pending_snapshot_expiry_seconds: float = 60.0,
         num_shards: int | None = None,
         chunk_bytes: int = CHUNK_BYTES,
         segment_bytes: int = SEGMENT_BYTES,
+        writable: bool = False,
         cache_dir: str | os.PathLike[str] | None = None,
         cache_bytes: int | None = None,
         **options: Any,
@@ -159,6 +165,7 @@ class Keeping(BaseDataset):
             mode: ``"auto"``, or ``"read"`` (never compute), ``"write"`` (compute again) or
                 ``"passthrough"`` (neither keep nor read).
             fingerprint: A name of your own for the data, in place of the computed one.
+            strict: Whether a new version of a library that the functions use counts as a change.
             on_pending: What to do while another process writes: ``"passthrough"`` computes
                 without keeping, ``"wait"`` waits, ``"follow"`` reads along, ``"error"`` raises.
             resume: Whether to go on with an interrupted pass rather than to start over.
@@ -167,6 +174,8 @@ class Keeping(BaseDataset):
             num_shards: How many data sets ``reader_func`` gets if there is no ``shard_func``.
             chunk_bytes: About how much is read, checked and decompressed at once.
             segment_bytes: About how large a file grows.
+            writable: Whether arrays are copies that may be changed in place; what comes out is
+                read-only otherwise.
             cache_dir: For an object store: a local folder that keeps what was read, for the next
                 time and for other processes.
             cache_bytes: How much that folder may take, 10 GiB by default; what was used longest
@@ -188,10 +197,12 @@ class Keeping(BaseDataset):
             shard_func=shard_func,
             mode=mode,
             fingerprint=fingerprint,
+            strict=strict,
             on_pending=on_pending,
             resume=resume,
             expiry_s=pending_snapshot_expiry_seconds,
             num_shards=num_shards,
+            writable=writable,
             chunk_bytes=positive(chunk_bytes, "chunk_bytes"),
             segment_bytes=positive(segment_bytes, "segment_bytes"),
             options=kept_stages().with_cache(path, options, cache_dir, cache_bytes),

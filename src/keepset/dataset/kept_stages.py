@@ -14,15 +14,16 @@ from keepset.core.node import Node
 from keepset.core.spec import Spec, check_spec, is_compatible
 from keepset.dataset.arguments import positive
 from keepset.dataset.base import node_of
-from keepset.errors import SnapshotMismatchError
+from keepset.errors import InvalidArgumentError, SnapshotMismatchError
 from keepset.nodes.rows import Rows
 from keepset.snapshot.explaining import explain_node as explain_node
 from keepset.snapshot.identity import digest_of_pipeline as digest_of_pipeline
 from keepset.snapshot.identity import identify, unseeded_stages
-from keepset.snapshot.opening import Location, locate
-from keepset.snapshot.replay import Replay
-from keepset.snapshot.saving import save_node as save_node
+from keepset.snapshot.reading.opening import Location, locate
+from keepset.snapshot.reading.replay import Replay
 from keepset.snapshot.stage import SnapshotStage
+from keepset.snapshot.writable import Writable
+from keepset.snapshot.writing.saving import save_node as save_node
 from keepset.storage import open_store
 
 
@@ -37,14 +38,17 @@ def load_stage(
     fingerprint: str | None,
     num_shards: int | None,
     verify: bool,
+    writable: bool,
     options: dict[str, Any],
 ) -> Node:
     """What gives back a kept data set; ``kind`` is the class of the data sets that users see."""
     location = locate(path, fingerprint=fingerprint, verify=verify, wait=wait, options=options)
     _check(location, element_spec, compression)
     if reader_func is None:
-        return Replay(location=location)
-    return _reader(kind, reader_func, num_shards)(location)
+        node: Node = Replay(location=location)
+    else:
+        node = _reader(kind, reader_func, num_shards)(location)
+    return Writable(parent=node) if writable else node
 
 
 def snapshot_stage(
@@ -56,7 +60,9 @@ def snapshot_stage(
     reader_func: Callable[[Any], Any] | None,
     shard_func: Callable[..., Any] | None,
     fingerprint: str | None,
+    strict: bool,
     num_shards: int | None,
+    writable: bool,
     options: dict[str, Any],
     **settings: Any,
 ) -> Node:
@@ -64,21 +70,30 @@ def snapshot_stage(
     facts = sources = None
     if fingerprint is None:
         found = identify(parent, shard_func)
+        if strict:
+            found = found.strict()
         fingerprint, facts = found.fingerprint, facts_to_json(found.facts)
         sources = found.sources
         _warn_of_frozen_randomness(parent)
-    return SnapshotStage(
+    elif strict:
+        raise InvalidArgumentError(
+            "strict counts library versions in the computed fingerprint; with a fingerprint of "
+            "your own, put them in there"
+        )
+    kept = SnapshotStage(
         parent=parent,
         path=os.fspath(path),
         fingerprint=fingerprint,
         compression=normal_name(compression),
         shard_func=shard_func,
         facts=facts,
+        strict=strict,
         sources=sources,
         store_options=options,
         reader=reader_func and _reader(kind, reader_func, num_shards),
         **settings,
     )
+    return Writable(parent=kept) if writable else kept
 
 
 def with_cache(

@@ -8,15 +8,21 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from keepset.core.fingerprint import Difference, Facts, changed_versions, differences
+from keepset.core.fingerprint import (
+    Difference,
+    Facts,
+    changed_versions,
+    counts_versions,
+    differences,
+)
 from keepset.core.node import Node
 from keepset.errors import SnapshotMissingError
-from keepset.snapshot.file_changes import table_of_now, with_files
+from keepset.snapshot.files.file_changes import table_of_now, with_files
+from keepset.snapshot.files.same_files import find_same
+from keepset.snapshot.files.sources import read_table
 from keepset.snapshot.identity import Identity, identify
 from keepset.snapshot.looking import Snapshot
-from keepset.snapshot.opening import fingerprints_at, matching, snapshots_below
-from keepset.snapshot.same_files import find_same
-from keepset.snapshot.sources import read_table
+from keepset.snapshot.reading.opening import fingerprints_at, matching, snapshots_below
 from keepset.snapshot.stage import SnapshotStage
 from keepset.storage import Store, open_store
 from keepset.storage.file_hashes import FileHashes
@@ -34,6 +40,7 @@ class Explanation:
         changes: What differs from it, old and new.
         by_content: On a hit, whether the files were moved, copied or touched since, and their
             content had to tell that they are the same.
+        versions: The libraries that have another version than when it was kept; they do not count.
     """
 
     url: str
@@ -44,26 +51,36 @@ class Explanation:
     nearest: str | None = None
     changes: list[Difference] = field(default_factory=list)
     by_content: bool = False
+    versions: list[Difference] = field(default_factory=list)
 
     def __str__(self) -> str:
+        return "\n".join([*self._answer(), *_other_versions(self.versions)])
+
+    def _answer(self) -> list[str]:
         if self.hit:
             how = (
                 "is replayed" if self.is_complete else "goes on with the elements that are missing"
             )
-            text = (
+            lines = [
                 f"hit: {self.kept_elements:,} elements are kept in {self.url}; the pipeline {how}"
-            )
+            ]
             if self.by_content:
-                text += "\nits files were moved, copied or touched since; their content is the same"
-            return text
+                lines.append(
+                    "its files were moved, copied or touched since; their content is the same"
+                )
+            return lines
         if self.nearest is None:
-            return f"miss: nothing is kept in {self.url} yet"
+            return [f"miss: nothing is kept in {self.url} yet"]
         lines = [f"miss: {self.url} keeps no snapshot of this pipeline"]
         lines.append(f"the nearest, {self.nearest}, differs in")
         for change in self.changes:
             lines.append(f"  {change}")
             lines += [f"    {line}" for line in change.source_diff().splitlines()]
-        return "\n".join(lines)
+        return lines
+
+
+def _other_versions(versions: list[Difference]) -> list[str]:
+    return [f"also another version, which does not count: {each}" for each in versions]
 
 
 def explain_node(
@@ -73,16 +90,23 @@ def explain_node(
     given = options or {}
     store = open_store(path, **given)
     # The pipeline may go on behind what it keeps there.
-    name, identity = _identity(next(_stages_at(node, store), node))
     kept = fingerprints_at(store)
+    name, identity = _identity(next(_stages_at(node, store), node), kept)
     same = hashes = None
     if name not in kept and identity is not None and identity.sources is not None:
         hashes = identity.sources.hashes()
         same = find_same(store, identity.sources, hashes)
     if same is not None or name in kept:
         found = Snapshot(path, fingerprint=same or name, **given)
-        whole, count = found.is_complete, found.num_elements
-        return Explanation(store.url, True, same or name, whole, count, by_content=same is not None)
+        return Explanation(
+            store.url,
+            True,
+            same or name,
+            found.is_complete,
+            found.num_elements,
+            by_content=same is not None,
+            versions=_versions(found.facts, None if identity is None else identity.facts),
+        )
     if identity is None:
         return Explanation(store.url, False, name)
     return _nearest(store, kept, identity, hashes)
@@ -109,22 +133,40 @@ def _nearest(
             new = table_of_now(old, identity.sources, hashes)
             compared[other] = with_files(changes, identity.facts, old, new)
     nearest = min(compared, key=lambda other: (len(compared[other]), _age(found[other])))
-    changes = compared[nearest]
-    return Explanation(store.url, False, name, nearest=nearest, changes=changes)
+    return Explanation(
+        store.url,
+        False,
+        name,
+        nearest=nearest,
+        changes=compared[nearest],
+        versions=_versions(found[nearest].facts, identity.facts),
+    )
+
+
+def _versions(old: Facts | None, new: Facts | None) -> list[Difference]:
+    """The libraries that have another version, unless that is a change anyway."""
+    if old is None or new is None or counts_versions(new):
+        return []
+    return changed_versions(old, new)
 
 
 def _age(snapshot: Snapshot) -> float:
     return 0.0 if snapshot.created is None else -snapshot.created.timestamp()
 
 
-def _identity(node: Node) -> tuple[str, Identity | None]:
+def _identity(node: Node, kept: list[str]) -> tuple[str, Identity | None]:
     """The fingerprint of a pipeline, or the one of the snapshot that it ends with."""
     if not isinstance(node, SnapshotStage):
         identity = identify(node)
+        # Without a snapshot in it, nobody has said whether versions count.
+        if identity.fingerprint not in kept and identity.strict().fingerprint in kept:
+            identity = identity.strict()
     elif node.facts is None:
         return node.fingerprint, None
     else:
         identity = identify(node.parent, node.shard_func)
+        if node.strict:
+            identity = identity.strict()
     return identity.fingerprint, identity
 
 
@@ -193,7 +235,7 @@ class Origin:
         for change in self.changes:
             lines.append(f"  {change}")
             lines += [f"    {line}" for line in change.source_diff().splitlines()]
-        lines += [f"also another version, which does not count: {each}" for each in self.versions]
+        lines += _other_versions(self.versions)
         lines += [f"it was started over: {reason}" for reason in self.restarts]
         return "\n".join(lines)
 
@@ -231,8 +273,8 @@ def explain_newest(
     if not compared:
         return origin
     changes, older = min(compared, key=lambda pair: (len(pair[0]), -dated[pair[1]].timestamp()))
-    was, now = found[older].facts, new.facts
-    versions = changed_versions(was, now) if was is not None and now is not None else []
+    now = new.facts
+    versions = _versions(found[older].facts, now)
     if now is not None:
         tables = [read_table(_sub(root, folder)) for folder in (older, name)]
         changes = with_files(changes, now, *tables)

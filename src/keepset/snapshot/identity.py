@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
 from typing import Any
 
-from keepset.core.fingerprint import Facts, combine, fingerprint_of_value
+from keepset.core.fingerprint import Facts, combine, counting_versions, fingerprint_of_value
 from keepset.core.fingerprint.facts import digest_of
 from keepset.core.node import Node
 from keepset.core.random import Randomness
@@ -17,12 +17,13 @@ from keepset.nodes.interleave import Interleave
 from keepset.nodes.list_files import ListFiles
 from keepset.nodes.prefetch import Prefetch
 from keepset.nodes.with_options import WithOptions
-from keepset.snapshot.sources import FILES, Sources
+from keepset.snapshot.files.sources import FILES, Sources
 from keepset.snapshot.stage import SnapshotStage
+from keepset.snapshot.writable import Writable
 from keepset.storage.files import Listing, look_at
 
 # Stages and parameters that change how elements are computed, and not which.
-_PHYSICAL_STAGES = (Prefetch, WithOptions, Cache, SnapshotStage)
+_PHYSICAL_STAGES = (Prefetch, WithOptions, Cache, SnapshotStage, Writable)
 # Stages whose randomness is only for the pipelines that their functions open.
 _OPENING = (FlatMap, Interleave, GroupByWindow, SnapshotStage)
 _PHYSICAL_PARAMETERS = {"name", "parallelism", "wrap", "log_warning"}
@@ -36,12 +37,17 @@ class Identity:
         sources: The files that it names, if it names any, which count by how they stand.
     """
 
-    def __init__(self, facts: Facts, sources: Sources | None) -> None:
-        self.facts, self.sources = facts, sources
+    def __init__(self, facts: Facts, listings: Sequence[Listing]) -> None:
+        self.facts, self._listings = facts, tuple(listings)
+        self.sources = Sources(facts.digest, self._listings) if listings else None
 
     @property
     def fingerprint(self) -> str:
         return self.facts.digest if self.sources is None else self.sources.fingerprint
+
+    def strict(self) -> Identity:
+        """The identity of the same pipeline, to which the versions of libraries belong."""
+        return Identity(counting_versions(self.facts), self._listings)
 
 
 def identify(node: Node, shard_func: Callable[..., Any] | None = None) -> Identity:
@@ -51,7 +57,7 @@ def identify(node: Node, shard_func: Callable[..., Any] | None = None) -> Identi
     if shard_func is not None:
         shards = fingerprint_of_value(shard_func, name="shard_func")
         facts = combine("snapshot", "snapshot", [("shard_func", shards), (facts.kind, facts)])
-    return Identity(facts, Sources(facts.digest, tuple(listings)) if listings else None)
+    return Identity(facts, listings)
 
 
 def digest_of_pipeline(node: Node) -> str:

@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from keepset.errors import CorruptSnapshotError, KeepsetError, NewerFormatError, ObjectMissingError
-from keepset.snapshot.lease import EXPIRY_S, Holder, live_holder
 from keepset.snapshot.looking import Snapshot
-from keepset.snapshot.opening import snapshot_of
+from keepset.snapshot.reading.opening import snapshot_of
+from keepset.snapshot.writing.lease import EXPIRY_S, Holder, live_holder
 from keepset.storage import Store
 
 # A bucket answers many requests in the time of one.

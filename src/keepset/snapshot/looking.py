@@ -11,13 +11,14 @@ from typing import Any, Self
 
 from keepset.core.dtypes import StringType
 from keepset.core.fingerprint import Facts, facts_from_json
+from keepset.core.lineage import Lineage
 from keepset.core.ranges import Ranges, ranges_of
+from keepset.core.size_text import size_text
 from keepset.core.spec import LeafSpec, Spec, TensorSpec, structure_and_leaves
 from keepset.format.commit import Commit
 from keepset.format.log import Log, LogState
 from keepset.format.manifest import Manifest, Segment
-from keepset.snapshot.opening import folder_of
-from keepset.snapshot.progress import size_text
+from keepset.snapshot.reading.opening import folder_of
 from keepset.storage import Store, open_store
 
 
@@ -175,6 +176,11 @@ class Snapshot:
         """What the fingerprint was found from, stage by stage."""
         found = self._told("facts")
         return None if found is None else facts_from_json(found)
+
+    @cached_property
+    def lineage(self) -> Lineage | None:
+        """The stages that it was made by, the last one first. Print it to read it."""
+        return Lineage.from_json(self._told("lineage"))
 
     def _told(self, key: str) -> Any:
         """What the log says under a key, in the newest commit that says it."""

@@ -5,42 +5,38 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import field
 from typing import Any
 
-import numpy as np
-
 from keepset.core.chunk import EMPTY, Chunk
-from keepset.core.cursor import Cursor, Marked, State
-from keepset.core.dtypes import Array
+from keepset.core.cursor import Cursor, State
+from keepset.core.lineage import Lineage
 from keepset.core.node import Node, stage
-from keepset.core.pace import Pace
 from keepset.core.random import Randomness
-from keepset.core.run import Run, start
+from keepset.core.run import Run
 from keepset.core.spec import Spec
 from keepset.errors import (
     InvalidArgumentError,
     PendingSnapshotError,
     SnapshotMissingError,
-    StateError,
 )
 from keepset.format.commit import Commit
 from keepset.format.log import Log, LogState, Version
 from keepset.nodes.nested import Nested, open_nested
-from keepset.snapshot.filling import are_same, fill_damaged
-from keepset.snapshot.first_pass import FirstPass
-from keepset.snapshot.kept import Kept
-from keepset.snapshot.lease import EXPIRY_S, Holder, Lease, Watch
-from keepset.snapshot.opening import Location
-from keepset.snapshot.reading import Reading, open_reading
-from keepset.snapshot.recorder import Recorder
-from keepset.snapshot.run_id import new_run_id
-from keepset.snapshot.same_files import find_same
-from keepset.snapshot.sharding import shards_of
-from keepset.snapshot.sizes import CHUNK_BYTES, SEGMENT_BYTES
-from keepset.snapshot.source_keeper import SourceKeeper, changed_text
-from keepset.snapshot.sources import Sources
-from keepset.snapshot.staging import frozen
+from keepset.snapshot.files.same_files import find_same
+from keepset.snapshot.files.source_keeper import SourceKeeper
+from keepset.snapshot.files.sources import Sources
+from keepset.snapshot.reading.in_order import Reading, open_reading
+from keepset.snapshot.reading.kept import Kept
+from keepset.snapshot.reading.opening import Location
+from keepset.snapshot.writing.computing import Computing, computing_behind
+from keepset.snapshot.writing.filling import fill_damaged
+from keepset.snapshot.writing.first_pass import FirstPass
+from keepset.snapshot.writing.lease import EXPIRY_S, Holder, Lease, Watch
+from keepset.snapshot.writing.recorder import Recorder
+from keepset.snapshot.writing.run_id import new_run_id
+from keepset.snapshot.writing.sizes import CHUNK_BYTES, SEGMENT_BYTES
 from keepset.storage import Store, open_store
 
 MODES = ("auto", "read", "write", "passthrough")
@@ -62,6 +58,7 @@ class SnapshotStage(Node):
     resume: bool = True
     expiry_s: float = EXPIRY_S
     facts: Any = None
+    strict: bool = False
     sources: Sources | None = None
     store_options: Any = None
     chunk_bytes: int = CHUNK_BYTES
@@ -121,11 +118,7 @@ class _SnapshotCursor(Cursor):
         self._starts_over = False
         self._kept: Kept | None = None  # what is there already, and is given first
         self._ahead: Reading | None = None  # of that
-        self._upstream: Marked | None = None  # computes what is not, if anything is to be
-        self._upstream_run: Run | None = None
-        self._computed = 0  # the position of the upstream
-        self._pace = Pace(node.parent.may_run_ahead)
-        self._pass: FirstPass | None = None
+        self._computing: Computing | None = None  # what is not, if anything is to be
         self._follows: LogState | None = None
         self._reading: Nested | None = None  # what ``reader`` made of the kept elements
         self._reader_state: State | None = None
@@ -145,8 +138,8 @@ class _SnapshotCursor(Cursor):
             elif self._follows is not None:
                 self._wait_for_more(self._follows)
                 continue
-            elif self._upstream is not None:
-                chunk = self._compute(max_rows)
+            elif self._computing is not None:
+                chunk = self._computing.read(self._position, max_rows)
             else:
                 return EMPTY
             self._position += len(chunk)
@@ -158,64 +151,6 @@ class _SnapshotCursor(Cursor):
             self._ahead = open_reading(self._kept)
         stop = min(self._position + max_rows, len(self._kept))
         return self._ahead.read(self._position, stop)
-
-    def _compute(self, max_rows: int) -> Chunk:
-        assert self._upstream is not None
-        while self._computed < self._position:
-            skipped = self._take(min(max_rows, self._position - self._computed))
-            if not len(skipped):
-                return EMPTY
-        return frozen(self._take(max_rows))
-
-    def _take(self, max_rows: int) -> Chunk:
-        """The next elements of the upstream, which are kept unless somebody else does that."""
-        assert self._upstream is not None
-        # Elements that were kept came quickly; those that are computed may not.
-        began = time.perf_counter()
-        chunk = self._upstream.read(min(max_rows, self._pace.size))
-        self._pace.adapt(time.perf_counter() - began, chunk.own_bytes)
-        if self._pass is not None and self._pass.lost:
-            self._stop_writing(commit=False)  # so that nobody waits for it
-        if self._pass is not None:
-            shards = self._shards(chunk)
-            try:
-                self._keep(self._pass, chunk, shards)
-            except BaseException:
-                self._stop_writing(commit=False)
-                raise
-            finally:
-                self._computed += len(chunk)
-        else:
-            self._computed += len(chunk)
-        return chunk
-
-    def _keep(self, first: FirstPass, chunk: Chunk, shards: Array | None) -> None:
-        assert self._upstream is not None
-        if not len(chunk):
-            changed = first.complete(self._draws())
-            self._stop_writing(commit=False)
-            if changed:
-                warnings.warn(changed_text(changed, self._store.url), stacklevel=2)
-            return
-        # The place is noted now and not when it is needed: by then a read may have failed.
-        first.add(chunk, shards, self._upstream.before_last())
-        if first.is_due:
-            first.commit(self._draws())
-
-    def _shards(self, chunk: Chunk) -> Array | None:
-        function = self._node.shard_func
-        if function is None or not len(chunk):
-            return None
-        return shards_of(chunk, function, self._computed)
-
-    def _draws(self) -> dict[str, Any]:
-        assert self._upstream_run is not None
-        run = self._upstream_run
-        return {
-            where.removeprefix(run.where): draw
-            for where, draw in run.session.draws.items()
-            if where.startswith(run.where)
-        }
 
     # What it is:
 
@@ -238,7 +173,7 @@ class _SnapshotCursor(Cursor):
                 )
             holder = self._become_writer(state)
             if holder is None:
-                if self._pass is not None:
+                if self._computing is not None:
                     return None
                 continue
             if self._node.on_pending == "passthrough":
@@ -295,7 +230,7 @@ class _SnapshotCursor(Cursor):
             self._kept = self._prefix(state)
         elif self._become_writer(state) is not None:
             time.sleep(_POLL_S)
-        elif self._pass is not None:
+        elif self._computing is not None:
             self._check_generation(state, generation)
             self._follows = None
 
@@ -322,16 +257,12 @@ class _SnapshotCursor(Cursor):
                 if holder is None and (state.version is None or self._starts_over):
                     self._write(state, run_id, lease)
             finally:
-                if self._pass is None:
+                if self._computing is None:
                     lease.release()
         return holder
 
     def _compute_all(self) -> None:
-        self._begin_upstream(self._run.input(0))
-
-    def _begin_upstream(self, run: Run) -> None:
-        self._upstream_run = run
-        self._upstream = Marked(self._node.parent.cursor(run))
+        self._computing = Computing.begin(self._node.parent, self._run.input(0))
 
     def _write(self, state: LogState, run_id: str, lease: Lease) -> None:
         """Put back what is damaged, and no more; or go on behind what is kept, or begin."""
@@ -339,61 +270,50 @@ class _SnapshotCursor(Cursor):
             # Not before it is certain who writes: else nobody might keep anything.
             self._reset(state, "mode='write' asks for it")
             self._starts_over = False
+        node = self._node
         if state.damaged is not None:
-            if not fill_damaged(self._node.parent, self._log, state, run_id):
+            if not fill_damaged(node.parent, self._log, state, run_id):
                 self._reset(state, "the pipeline does not give the same elements again")
             return
-        if not (state.appends and self._node.resume and self._continue(state)):
+        computing = None
+        if state.appends and node.resume:
+            kept = self._prefix(state)
+            assert kept is not None
+            computing = computing_behind(node.parent, state.appends[-1], kept, self._run)
+            if computing is not None:
+                self._kept = kept
+        if computing is None:
             if state.appends:
                 self._reset(state, "the pipeline does not give the same elements again")
-            self._kept, self._computed = None, 0
-            self._begin_upstream(self._run.input(0))
-        known = self._node.parent.known_spec()
+            self._kept = None
+            computing = Computing.begin(node.parent, self._run.input(0))
+        try:
+            computing.keep(self._first_pass(state, run_id, lease), node.shard_func, self._store.url)
+        except BaseException:
+            computing.close()
+            raise
+        self._computing = computing
+
+    def _first_pass(self, state: LogState, run_id: str, lease: Lease) -> FirstPass:
+        node = self._node
+        known = node.parent.known_spec()
         spec = state.kept.spec if state.kept is not None else known[0] if known else None
         recorder = Recorder(
             self._store,
             run_id,
-            self._node.compression,
+            node.compression,
             spec=spec,
             has_spec=known is not None or state.kept is not None,
-            chunk_bytes=self._node.chunk_bytes,
-            segment_bytes=self._node.segment_bytes,
+            chunk_bytes=node.chunk_bytes,
+            segment_bytes=node.segment_bytes,
         )
-        facts = {"fingerprint": self._node.fingerprint, "facts": self._node.facts}
-        sources = self._node.sources
-        keeper = None if sources is None else SourceKeeper(self._store, sources)
-        self._pass = FirstPass(self._log, state, run_id, recorder, lease, facts, keeper)
-
-    def _continue(self, state: LogState) -> bool:
-        """Stand behind the last kept element; False if it comes out differently this time."""
-        last = state.appends[-1]
-        kept = self._prefix(state)
-        assert kept is not None
-        run = start(self._node.parent, last.resume.get("draws"))
-        upstream = Marked(self._node.parent.cursor(run))
-        is_same = False
-        try:
-            upstream.restore(last.resume["state"])
-            again = upstream.read(1)
-            place = kept.rows_at(np.array([last.stop - 1]))
-            is_same = len(again) == 1 and are_same(again, kept.gather(place))
-        except StateError:
-            return False
-        except (LookupError, TypeError, ValueError) as error:
-            # An error in a function of the user says where it was. Else it is the state that we do
-            # not understand, as another version of the library may have left it.
-            if hasattr(error, "__notes__"):
-                raise
-            return False
-        finally:
-            if not is_same:
-                upstream.close()
-                run.session.close()
-        if is_same:
-            self._run.session.on_close(run.session.close)
-            self._upstream, self._upstream_run = upstream, run
-            self._kept, self._computed = kept, last.stop
-        return is_same
+        facts = {
+            "fingerprint": node.fingerprint,
+            "facts": node.facts,
+            "lineage": Lineage.of(node.parent).to_json(),
+        }
+        keeper = None if node.sources is None else SourceKeeper(self._store, node.sources)
+        return FirstPass(self._log, state, run_id, recorder, lease, facts, keeper)
 
     def _reset(self, state: LogState, reason: str) -> None:
         if not state.is_empty:
@@ -404,18 +324,13 @@ class _SnapshotCursor(Cursor):
         ):
             self._log.follow(state)
 
-    def _stop_writing(self, commit: bool) -> None:
-        first, self._pass = self._pass, None
-        if first is not None:
-            first.close(self._draws if commit else None)
-
     # As every cursor:
 
     def skip(self, count: int) -> int:
         self._open()
         if self._reading is not None:
             return self._reading.skip(count)
-        if self._kept is None or self._follows is not None or self._upstream is not None:
+        if self._kept is None or self._follows is not None or self._computing is not None:
             return super().skip(count)
         skipped = min(count, len(self._kept) - self._position)
         self._position += skipped
@@ -430,9 +345,7 @@ class _SnapshotCursor(Cursor):
         self._position, self._reader_state = int(state["position"]), state["reader"]
 
     def close(self) -> None:
-        try:
-            self._stop_writing(commit=True)
-        finally:
-            for opened in (self._upstream, self._reading, self._ahead):
+        with ExitStack() as closing:  # all of them, also if one fails
+            for opened in (self._ahead, self._reading, self._computing):
                 if opened is not None:
-                    opened.close()
+                    closing.callback(opened.close)

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from keepset.core.fingerprint.difference import Difference, changed_versions, differences
-from keepset.core.fingerprint.facts import Facts, combine, facts_from_json, facts_to_json
+from keepset.core.fingerprint.facts import (
+    Facts,
+    combine,
+    counting_versions,
+    counts_versions,
+    facts_from_json,
+    facts_to_json,
+)
 from keepset.core.fingerprint.value import fingerprint_of_value
 
 __all__ = [
@@ -11,6 +18,8 @@ __all__ = [
     "Facts",
     "changed_versions",
     "combine",
+    "counting_versions",
+    "counts_versions",
     "differences",
     "facts_from_json",
     "facts_to_json",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from keepset.errors import FingerprintError
@@ -63,6 +63,23 @@ def combine(kind: str, text: str, children: Iterable[tuple[str, Facts]]) -> Fact
     own = digest_of(kind.encode())
     digest = digest_of(b"combined", own, *parts).hex()
     return Facts(digest, kind, text, own.hex(), children, versions=dict(sorted(versions.items())))
+
+
+def counting_versions(facts: Facts) -> Facts:
+    """The same facts, in which the versions of the libraries count, too."""
+    versions = {f"version of {name}": text for name, text in facts.versions.items()}
+    children = [
+        (label, Facts(digest_of(b"version", text.encode()).hex(), "version", text))
+        for label, text in versions.items()
+    ]
+    parts = [f"{label} {text}".encode() for label, text in versions.items()]
+    digest = digest_of(b"strict", bytes.fromhex(facts.digest), *parts).hex()
+    return replace(facts, digest=digest, children=(*facts.children, *children))
+
+
+def counts_versions(facts: Facts) -> bool:
+    """Whether these are facts in which versions count."""
+    return any(child.kind == "version" for _, child in facts.children)
 
 
 def facts_to_json(facts: Facts) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from keepset.core.fingerprint.arrays import array_sketch
 from keepset.core.fingerprint.classes import class_sketch
-from keepset.core.fingerprint.facts import Facts, digest_of
+from keepset.core.fingerprint.facts import Facts, counting_versions
 from keepset.core.fingerprint.functions import function_sketch
 from keepset.core.fingerprint.graph import Graph
 from keepset.core.fingerprint.names import module_sketch
@@ -41,7 +41,7 @@ def fingerprint_of_value(value: Any, *, name: str = "value", strict: bool = Fals
     graph = Graph(value, name, _sketch)
     versions = dict(sorted(map(library_version, graph.libraries)))
     facts = dataclasses.replace(graph.facts(), versions=versions)
-    return _strict(facts) if strict else facts
+    return counting_versions(facts) if strict else facts
 
 
 def _sketch(value: Any) -> Sketch:
@@ -50,14 +50,3 @@ def _sketch(value: Any) -> Sketch:
         if sketch is not None:
             return sketch
     return object_sketch(value)
-
-
-def _strict(facts: Facts) -> Facts:
-    children = [(f"version of {name}", _version(text)) for name, text in facts.versions.items()]
-    names = [f"{label} {child.text}".encode() for label, child in children]
-    digest = digest_of(b"strict", bytes.fromhex(facts.digest), *names).hex()
-    return dataclasses.replace(facts, digest=digest, children=(*facts.children, *children))
-
-
-def _version(text: str) -> Facts:
-    return Facts(digest_of(b"version", text.encode()).hex(), "version", text)

@@ -1,0 +1,181 @@
+"""Opening what is kept at a path: finding the version that is meant, once per process."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from keepset.errors import PendingSnapshotError, SnapshotMismatchError, SnapshotMissingError
+from keepset.format.commit import FOLDER
+from keepset.format.log import Log, Version
+from keepset.snapshot.reading.kept import Kept
+from keepset.storage import Store, open_store
+
+_POLL_S = 0.2
+# What a writer leaves, the first thing of it being a lease; other files may lie beside.
+_OURS = r"(?s)(?:(.*)/)?(?:commits/\d{8}\.json|(?:segments|leases)/[0-9a-f]{16}\b[^/]*)"
+
+
+class Location:
+    """A version of a snapshot, by its place: pickles as that, and opens when it is first used."""
+
+    def __init__(
+        self, url: str, commit: int, options: dict[str, Any], verify: bool, kept: Kept | None = None
+    ) -> None:
+        self.url, self.commit, self._options, self._verify = url, commit, options, verify
+        self._kept = kept
+        self._lock = threading.Lock()
+
+    @property
+    def kept(self) -> Kept:
+        with self._lock:
+            if self._kept is None:
+                self._kept = _open_commit(open_store(self.url, **self._options), self)
+            return self._kept
+
+    @property
+    def verify(self) -> bool:
+        return self._verify
+
+    def __keepset_fingerprint__(self) -> Any:
+        # By content, so that a copy of a saved data set elsewhere counts as the same.
+        manifest = self.kept.manifest
+        chunks = [
+            (chunk.shard, chunk.entry.rows, chunk.entry.checksums) for chunk in manifest.chunks
+        ]
+        return repr(manifest.spec), chunks
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Location, (self.url, self.commit, self._options, self._verify)
+
+    def __repr__(self) -> str:
+        return f"Location({self.url!r}, commit {self.commit})"
+
+
+def _open_commit(store: Store, location: Location) -> Kept:
+    log = Log(store)
+    state = log.state()
+    if state.version is None or state.version.commit.number != location.commit:
+        commit = log.read(location.commit)
+        state.add(commit, f"{store.url}/{commit.number}")
+    assert state.version is not None
+    return Kept(store, state.version.manifest, location.verify)
+
+
+def locate(
+    path: str | os.PathLike[str],
+    *,
+    fingerprint: str | None = None,
+    verify: bool = True,
+    wait: bool = False,
+    options: dict[str, Any] | None = None,
+) -> Location:
+    """Find the newest whole version at a path, or ``wait`` for one.
+
+    An error says what is there instead.
+    """
+    given = options or {}
+    root = open_store(path, **given)
+    while True:
+        try:
+            folder = folder_of(root, fingerprint)
+            store = root.sub(f"{folder}/") if folder else root
+            version = _version(store)
+            break
+        except (SnapshotMissingError, PendingSnapshotError):
+            if not wait:
+                raise
+            time.sleep(_POLL_S)
+    kept = Kept(store, version.manifest, verify)
+    return Location(store.url, version.commit.number, given, verify, kept)
+
+
+def fingerprints_at(store: Store) -> list[str]:
+    """The fingerprints that are kept below a path."""
+    names = {info.name.split("/", 1)[0] for info in store.list("") if f"/{FOLDER}" in info.name}
+    return sorted(names)
+
+
+def snapshots_below(store: Store) -> list[str]:
+    """The folders at and below a path that hold a snapshot, or what was begun of one.
+
+    The path itself is ``""``.
+    """
+    found = (snapshot_of(info.name) for info in store.list(""))
+    return sorted({folder for folder in found if folder is not None})
+
+
+def snapshot_of(name: str) -> str | None:
+    """The folder of the snapshot that an object is part of; None if it is part of none."""
+    match = re.fullmatch(_OURS, name)
+    return None if match is None else match[1] or ""
+
+
+def matching(folders: Sequence[str], given: str) -> list[str]:
+    """The folders of the fingerprint that is meant by its name or the beginning of it.
+
+    Of a fingerprint that has a part for files, the beginnings of both parts are enough.
+
+    Example:
+        >>> matching(["images/v1", "images/v10"], "v1"), matching(["images/v1", "x"], "v")
+        (['images/v1'], ['images/v1'])
+    """
+    names = {folder: folder.rpartition("/")[2] for folder in folders}
+    exact = [folder for folder, name in names.items() if name == given]
+    return exact or [folder for folder, name in names.items() if _is_meant(name, given)]
+
+
+def _is_meant(name: str, given: str) -> bool:
+    both = zip(name.split("-"), given.split("-"), strict=False)
+    parts = name.count("-") == given.count("-") and all(a.startswith(b) for a, b in both)
+    return name.startswith(given) or parts
+
+
+def folder_of(store: Store, fingerprint: str | None) -> str:
+    """The folder of the snapshot that is meant; empty for one right at the path."""
+    direct = any(True for _ in store.list(FOLDER))
+    if direct and fingerprint is None:
+        return ""
+    kept = fingerprints_at(store)
+    if fingerprint is not None:
+        meant = matching(kept, fingerprint)
+        if len(meant) != 1:
+            listed = ", ".join(kept) or "nothing"
+            raise SnapshotMissingError(
+                f"{store.url} has no snapshot of the fingerprint {fingerprint!r}; kept there is "
+                f"{listed}"
+            )
+        return meant[0]
+    if len(kept) > 1:
+        raise SnapshotMismatchError(
+            f"{store.url} holds {len(kept)} snapshots: {', '.join(kept)}; say which with "
+            "load(path, fingerprint=...)"
+        )
+    if not kept:
+        raise SnapshotMissingError(
+            f"nothing is kept at {store.url}; write it with ks.save(dataset, path) or "
+            "dataset.snapshot(path)"
+        )
+    return kept[0]
+
+
+def _version(store: Store) -> Version:
+    state = Log(store).state()
+    if state.version is not None:
+        return state.version
+    if state.damaged is not None:
+        count = sum(map(len, state.damaged.manifest.positions(state.damaged.chunks).values()))
+        raise PendingSnapshotError(
+            f"{store.url} lacks {count} elements that were damaged and dropped by a repair; run "
+            "the pipeline that writes it, which computes only these"
+        )
+    if state.appends:
+        raise PendingSnapshotError(
+            f"{store.url} is not finished: {state.appends[-1].stop} elements are kept so far; run "
+            "the pipeline that writes it to the end, or load(path, wait=True)"
+        )
+    raise SnapshotMissingError(f"{store.url} was begun and holds no element yet")

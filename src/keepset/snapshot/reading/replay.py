@@ -1,0 +1,93 @@
+"""Replay: the elements of a kept version, by position, without computing anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from keepset.core.chunk import Chunk
+from keepset.core.cursor import Cursor, PositionCursor
+from keepset.core.dtypes import Array
+from keepset.core.node import Node, stage
+from keepset.core.run import Run
+from keepset.core.spec import Spec
+from keepset.snapshot.reading.in_order import Reading, open_reading
+from keepset.snapshot.reading.kept import Kept
+from keepset.snapshot.reading.opening import Location
+
+
+@stage
+class Replay(Node):
+    """All elements of a kept version in their order, or every ``step``-th of them, or a shard's."""
+
+    location: Location
+    shard: int | None = None
+    first: int = 0
+    step: int = 1
+    keys: tuple[Any, ...] | None = None
+
+    @cached_property
+    def kept(self) -> Kept:
+        kept = self.location.kept
+        return kept if self.keys is None else kept.project(self.keys)
+
+    def project(self, keys: tuple[Any, ...]) -> Node:
+        return replace(self, keys=keys)
+
+    @property
+    def title(self) -> str:
+        part = "" if self.shard is None else f", shard {self.shard}"
+        return f"load({self.location.url!r}{part})"
+
+    def cursor(self, run: Run) -> Cursor:
+        if self.shard is None and self.kept.manifest.order is not None:
+            if self.step != 1 or self.first:
+                return PositionCursor(self._between, self.cardinality())
+            return _ReplayCursor(open_reading(self.kept), self.cardinality())
+        # Rows that lie next to each other are views of one chunk after another.
+        return _ReplayCursor(open_reading(self.kept, self._rows()), self.cardinality())
+
+    def _rows(self) -> range:
+        """The rows of the snapshot that are given, in order, where they are next to each other."""
+        if self.shard is None:
+            return range(len(self.kept))[self.first :: self.step]
+        return self.kept.shard_rows(self.shard)[self.first :: self.step]
+
+    def cardinality(self) -> int:
+        return len(self._rows())
+
+    def infer_spec(self, spec: Callable[[Node], Spec]) -> Spec:
+        return self.kept.spec
+
+    def obstacle(self) -> str | None:
+        return None
+
+    def gather(self, indices: Array, run: Run) -> Chunk:
+        rows = self._rows()
+        places = rows.start + np.asarray(indices) * rows.step
+        return self.kept.gather(places if self.shard is not None else self.kept.rows_at(places))
+
+    def _between(self, start: int, stop: int) -> Chunk:
+        rows = self._rows()[start:stop]
+        places = np.arange(rows.start, rows.stop, rows.step)
+        return self.kept.gather(places if self.shard is not None else self.kept.rows_at(places))
+
+
+class _ReplayCursor(PositionCursor):
+    def __init__(self, reading: Reading, length: int) -> None:
+        super().__init__(reading.read, length)
+        self._reading = reading
+
+    def read(self, max_rows: int) -> Chunk:
+        try:
+            return super().read(max_rows)
+        except Exception:
+            self._next += 1  # the element that cannot be read
+            raise
+
+    def close(self) -> None:
+        self._reading.close()

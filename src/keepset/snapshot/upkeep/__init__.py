@@ -1,0 +1,1 @@
+"""Upkeep: checking, repairing and removing what is kept."""

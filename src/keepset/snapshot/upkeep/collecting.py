@@ -1,0 +1,275 @@
+"""Collecting garbage: what no version needs, and what dead writers left behind, is removed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+
+from keepset.core.size_text import size_text
+from keepset.errors import CorruptSnapshotError, KeepsetError, PendingSnapshotError, StorageError
+from keepset.format.commit import FOLDER, Commit
+from keepset.format.log import Log, LogState
+from keepset.snapshot.reading.opening import snapshots_below
+from keepset.snapshot.upkeep.removing import FOLDERS, remove_snapshot
+from keepset.snapshot.writing.lease import EXPIRY_S, Holder, holders
+from keepset.snapshot.writing.run_id import new_run_id
+from keepset.storage import LocalStore, Store
+from keepset.storage.failures import is_full
+
+GRACE_S = 3600.0
+# A file without its name that nobody has written to for so long belongs to no writer that lives;
+# one that has just begun may not have a lease yet.
+_UNFINISHED_S = 60.0
+
+
+@dataclass(frozen=True)
+class Removal:
+    """An object or a whole snapshot (its name ends with ``/``), and why it goes or stays."""
+
+    name: str
+    size_bytes: int
+    why: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What would be removed, and what is not needed but spared."""
+
+    url: str
+    removals: tuple[Removal, ...]
+    spared: tuple[Removal, ...]
+    grace_s: float
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(removal.size_bytes for removal in self.removals)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """One snapshot below a path."""
+
+    folder: str
+    size_bytes: int
+    newest_s: float
+    holder: Holder | None
+    is_of_a_pipeline: bool
+
+    def precedes(self, other: _Found) -> bool:
+        """Whether the other one is of the same pipeline, and newer."""
+        places = [each.folder.rpartition("/")[0] for each in (self, other)]
+        return (
+            other.is_of_a_pipeline
+            and places[0] == places[1]
+            and (self.newest_s, self.folder) < (other.newest_s, other.folder)
+        )
+
+
+def plan_collection(
+    root: Store,
+    *,
+    grace_s: float = GRACE_S,
+    keep_latest: int | None = None,
+    max_bytes: int | None = None,
+) -> Plan:
+    """Find what can go at a path and below it. Nothing is changed.
+
+    Args:
+        root: Where to look.
+        grace_s: What became superfluous later than so many seconds ago stays: somebody may still
+            read it.
+        keep_latest: How many snapshots of each pipeline stay, those that were written to last.
+        max_bytes: How much everything may take together. The oldest snapshots go first; of each
+            pipeline the newest stays, and so does what was saved.
+    """
+    removals: list[Removal] = []
+    spared: list[Removal] = []
+    found = [_look(root, folder) for folder in snapshots_below(root)]
+    whole = _old_snapshots(found, keep_latest, max_bytes)
+    for snapshot in found:
+        if snapshot.folder in whole:
+            name, why = snapshot.folder + "/", whole[snapshot.folder]
+            if snapshot.holder is None:
+                removals.append(Removal(name, snapshot.size_bytes, why))
+                continue
+            why += f", but {snapshot.holder} writes to it"
+            spared.append(Removal(name, snapshot.size_bytes, why))
+        garbage = _garbage(_store_of(root, snapshot.folder), grace_s, time.time())
+        prefix = f"{snapshot.folder}/" if snapshot.folder else ""
+        for removal, goes in garbage:
+            named = Removal(prefix + removal.name, removal.size_bytes, removal.why)
+            (removals if goes else spared).append(named)
+    return Plan(root.url, tuple(removals), tuple(spared), grace_s)
+
+
+def collect(root: Store, plan: Plan) -> int:
+    """Remove what is in a plan and still superfluous; how many bytes that were."""
+    removed = 0
+    planned = {removal.name for removal in plan.removals}
+    for folder in snapshots_below(root):
+        store = _store_of(root, folder)
+        if f"{folder}/" in planned:
+            try:
+                removed += remove_snapshot(store)
+            except PendingSnapshotError:
+                continue  # somebody has begun to write to it since
+        else:
+            prefix = f"{folder}/" if folder else ""
+            removed += _collect_from(store, prefix, planned, plan.grace_s)
+    return removed
+
+
+def _collect_from(store: Store, prefix: str, planned: set[str], grace_s: float) -> int:
+    removed = 0
+    while True:
+        # Looked at anew: since the plan was made, somebody may have come to need something.
+        state = Log(store).state()
+        goes = [
+            removal
+            for removal, goes in _garbage(store, grace_s, time.time(), state)
+            if goes and prefix + removal.name in planned
+        ]
+        runs = sorted({_run_of(r.name) for r in goes if r.name.startswith("segments/")})
+        try:
+            if not runs or _fence(store, state, runs):
+                break
+        except StorageError as error:
+            unfenced = _without_fence(store, goes) if is_full(error) else []
+            if not unfenced:
+                raise
+            removed += _remove(store, unfenced)
+    removed += _remove(store, goes)
+    if isinstance(store, LocalStore) and not any(_live(store)):
+        store.sweep(max(grace_s, _UNFINISHED_S))
+    return removed
+
+
+def _remove(store: Store, removals: list[Removal]) -> int:
+    for removal in removals:
+        store.delete([removal.name])
+    return sum(removal.size_bytes for removal in removals)
+
+
+def _without_fence(store: Store, removals: list[Removal]) -> list[Removal]:
+    """What may go although nothing more can be written, as on a disk that is full.
+
+    That is what dead writers said of themselves, and the files of runs that have committed a whole
+    version: such a run commits nothing more.
+    """
+    log = Log(store)
+    finished = set()
+    for number in log.numbers():
+        with suppress(CorruptSnapshotError):  # an old one, or else the state could not be read
+            commit = log.read(number)
+            if commit.kind in ("complete", "replace"):
+                finished.add(commit.run)
+    return [
+        removal
+        for removal in removals
+        if not removal.name.startswith("segments/") or _run_of(removal.name) in finished
+    ]
+
+
+def _fence(store: Store, state: LogState, runs: list[str]) -> bool:
+    """Make sure that none of these writers, should one live, commits what is about to go."""
+    body = {"runs": runs}
+    return Log(store).add(
+        state, Commit(state.next_number, "fence", new_run_id(), time.time(), body)
+    )
+
+
+def _store_of(root: Store, folder: str) -> Store:
+    return root.sub(f"{folder}/") if folder else root
+
+
+def _look(root: Store, folder: str) -> _Found:
+    store = _store_of(root, folder)
+    objects = [info for part in FOLDERS for info in store.list(part)]
+    commits = [info.modified_s for info in objects if info.name.startswith(FOLDER)]
+    size = sum(info.size_bytes for info in objects)
+    newest = max(commits, default=0.0)
+    return _Found(folder, size, newest, next(_live(store), None), _is_of_a_pipeline(store))
+
+
+def _is_of_a_pipeline(store: Store) -> bool:
+    """Whether it could be computed again; not so if that cannot be told."""
+    try:
+        for commit in reversed(list(Log(store).history())):
+            if commit.kind in ("append", "complete", "repair"):
+                return "fingerprint" in commit.body
+    except KeepsetError:
+        return False
+    return False
+
+
+def _old_snapshots(
+    found: list[_Found], keep_latest: int | None, max_bytes: int | None
+) -> dict[str, str]:
+    """The folders that go as a whole, and why.
+
+    Those that lie in one folder are of one pipeline, as it was at different times. The newest of
+    them stays, and so does what was saved: nobody could compute it again.
+    """
+    gone: dict[str, str] = {}
+    oldest_first = sorted(found, key=lambda each: each.newest_s)
+    old = [
+        each
+        for each in oldest_first
+        if each.is_of_a_pipeline and any(each.precedes(other) for other in found)
+    ]
+    for each in old:
+        newer = sum(each.precedes(other) for other in found)
+        if keep_latest is not None and newer >= keep_latest:
+            gone[each.folder] = f"it is not among the latest {keep_latest}"
+    total = sum(each.size_bytes for each in found if each.folder not in gone)
+    for each in old:
+        if max_bytes is not None and total > max_bytes and each.folder not in gone:
+            gone[each.folder] = f"all together take more than {size_text(max_bytes)}"
+            total -= each.size_bytes
+    return gone
+
+
+def _live(store: Store) -> Iterator[Holder]:
+    return (holder for holder in holders(store) if holder.is_alive(EXPIRY_S))
+
+
+def _garbage(
+    store: Store, grace_s: float, now: float, state: LogState | None = None
+) -> Iterator[tuple[Removal, bool]]:
+    """What one snapshot does not need, and whether it goes."""
+    # The segments are listed before the leases: whoever writes one has a lease before that.
+    segments = list(store.list("segments/"))
+    leases = list(holders(store))
+    live = {holder.run for holder in leases if holder.is_alive(EXPIRY_S)}
+    state = state or Log(store).state()
+    needed = _segments_of(state)
+    for info in segments:
+        if info.name in needed:
+            continue
+        run = _run_of(info.name)
+        if run in live:
+            yield Removal(info.name, info.size_bytes, "its writer is at work"), False
+            continue
+        # It was superseded when the newest version was made, or never belonged to one.
+        age = max(now - max(info.modified_s, state.changed_s), 0.0)
+        if age < grace_s:
+            why = f"superfluous for {age:.0f} s only; after {grace_s:.0f} s it goes"
+            yield Removal(info.name, info.size_bytes, why), False
+        else:
+            yield Removal(info.name, info.size_bytes, "no version and no writer needs it"), True
+    for holder in leases:
+        if holder.run not in live:
+            name = f"leases/{holder.run}.json"
+            yield Removal(name, 0, f"its writer, {holder}, is dead"), True
+
+
+def _segments_of(state: LogState) -> set[str]:
+    manifests = [append.manifest for append in state.appends]
+    manifests += [kept.manifest for kept in (state.version, state.damaged) if kept is not None]
+    return {name for manifest in manifests for name in manifest.segment_names}
+
+
+def _run_of(name: str) -> str:
+    return name.removeprefix("segments/").partition("-")[0]

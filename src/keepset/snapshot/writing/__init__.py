@@ -1,0 +1,1 @@
+"""Writing: elements into segments, segments into commits, and who is allowed to."""

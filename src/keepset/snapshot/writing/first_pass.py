@@ -1,0 +1,149 @@
+"""FirstPass: keeps what a pipeline gives while somebody else consumes it."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+from keepset.core.chunk import Chunk
+from keepset.core.cursor import State
+from keepset.core.dtypes import Array
+from keepset.format.log import Log, LogState
+from keepset.format.manifest import Manifest, join
+from keepset.snapshot.files.source_keeper import SourceKeeper
+from keepset.snapshot.writing.lease import Lease
+from keepset.snapshot.writing.recorder import Recorder
+
+_FIRST_COMMIT_S = 1.0
+_SHARE_OF_TIME = 0.02
+_LONGEST_INTERVAL_S = 300.0
+_MOST_UNCOMMITTED_BYTES = 256 << 20
+
+
+class FirstPass:
+    """Adds elements behind those that the log has, and commits what is durable now and then.
+
+    If another writer gets ahead, this one has ``lost``: it keeps nothing more. So has the copy of
+    it that a forked process gets, which has none of the threads.
+    """
+
+    def __init__(
+        self,
+        log: Log,
+        state: LogState,
+        run: str,
+        recorder: Recorder,
+        lease: Lease,
+        facts: dict[str, Any],
+        sources: SourceKeeper | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._log, self._state, self._run = log, state, run
+        self._recorder, self._lease, self._facts = recorder, lease, facts
+        self._sources, self._clock = sources, clock
+        self._began = self._committed_at = clock()
+        self._uncommitted_bytes = 0
+        self._added = 0
+        self._start = state.appends[-1].stop if state.appends else 0
+        self._lost = False
+        self._open = True
+        self._before_last: State = {}
+        self._last_cut: Future[Manifest] | None = None
+        # Whether what is noted here fits together. An interrupt may come between any two steps;
+        # then nothing is committed any more, and the next run goes on from the last commit.
+        self._in_step = True
+        self._process = os.getpid()
+
+    @property
+    def lost(self) -> bool:
+        return self._lost or self._process != os.getpid()
+
+    def add(self, chunk: Chunk, shards: Array | None, before_last: State) -> None:
+        """Keep these elements; ``before_last`` is where the pipeline was before the last one."""
+        self._in_step = False
+        self._recorder.add(chunk, shards)
+        self._added += len(chunk)
+        self._uncommitted_bytes += chunk.size_bytes
+        self._before_last = before_last
+        self._in_step = True
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time for a commit."""
+        now = self._clock()
+        interval = min(
+            max(_FIRST_COMMIT_S, _SHARE_OF_TIME * (now - self._began)), _LONGEST_INTERVAL_S
+        )
+        return self._added > 0 and (
+            now - self._committed_at >= min(interval, _LONGEST_INTERVAL_S)
+            or self._uncommitted_bytes >= _MOST_UNCOMMITTED_BYTES
+        )
+
+    def commit(self, draws: dict[str, Any]) -> None:
+        """Commit what was added, in the background. ``draws`` are those of the pipeline."""
+        self._in_step = False
+        resume = {"state": self._before_last, "draws": draws}
+        start, stop = self._start, self._start + self._added
+        self._start, self._added, self._uncommitted_bytes = stop, 0, 0
+        self._committed_at = self._clock()
+
+        def append(manifest: Manifest) -> None:
+            body = {
+                "part": 0,
+                "start": start,
+                "stop": stop,
+                "manifest": manifest.to_json(),
+                "resume": resume,
+                **self._facts,
+            }
+            self._add("append", body)
+
+        self._last_cut = self._recorder.cut(append)
+        self._in_step = True
+
+    def complete(self, draws: dict[str, Any]) -> list[str]:
+        """Commit the whole; returns when it is durable. ``draws`` are those of the pipeline.
+
+        Gives the files that were changed meanwhile.
+        """
+        self._in_step = False
+        changed = [] if self._sources is None else self._sources.finish()
+
+        def finish(manifest: Manifest) -> None:
+            if self._lost:
+                return  # what it wrote may be gone
+            kept = [append.manifest for append in self._state.appends]
+            whole = self._recorder.unified(join([*kept, manifest]))
+            self._add("complete", {"manifest": whole.to_json(), "draws": draws, **self._facts})
+
+        self._recorder.cut(finish).result()
+        return changed
+
+    def _add(self, kind: str, body: dict[str, Any]) -> None:
+        if not self._lost:
+            self._lost = not self._log.extend(self._state, kind, self._run, body)
+
+    def close(self, draws: Callable[[], dict[str, Any]] | None = None) -> None:
+        """Stop; with ``draws``, what was added is committed first.
+
+        If a commit in the background has failed and nobody has heard of it, it is an error now.
+        """
+        if not self._open or self._process != os.getpid():
+            return
+        self._open = False
+        try:
+            if draws is not None and self._added and self._in_step and not self.lost:
+                self.commit(draws())
+        finally:
+            try:
+                self._recorder.close()
+            finally:
+                if self._sources is not None:
+                    self._sources.close()
+                self._lease.release()
+        failure = None if self._last_cut is None else self._last_cut.exception()
+        if failure is not None and self._in_step:
+            raise failure

@@ -1,0 +1,158 @@
+"""Recorder: turns a stream of elements into segments, in a thread of its own."""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+
+import numpy as np
+
+from keepset.core.chunk import Chunk
+from keepset.core.dtypes import Array
+from keepset.core.spec import Spec
+from keepset.errors import PendingSnapshotError
+from keepset.format.layout import Layout
+from keepset.format.manifest import Manifest
+from keepset.format.order import OrderBuilder
+from keepset.snapshot.writing.segments import Segments
+from keepset.snapshot.writing.sizes import CHUNK_BYTES, SEGMENT_BYTES
+from keepset.snapshot.writing.staging import Staging, copied
+from keepset.storage import Store
+
+# Elements of many shards that wait for their chunks to fill.
+_MOST_STAGED_BYTES = 64 << 20
+_MOST_WAITING = 4
+
+
+class Recorder:
+    """Keeps the elements that are added, in files named after ``run``.
+
+    ``add`` copies and returns; encoding, compressing and writing happen behind it. ``cut`` makes
+    everything so far durable and gives the manifest of what was added since the last cut. An error
+    of the thread comes out of the next call.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        run: str,
+        compression: str,
+        *,
+        spec: Spec | None = None,
+        has_spec: bool = False,
+        chunk_bytes: int = CHUNK_BYTES,
+        segment_bytes: int = SEGMENT_BYTES,
+        on_durable: Callable[[int], None] | None = None,
+    ) -> None:
+        self._chunk_bytes = chunk_bytes
+        self._staged: dict[int, Staging] = {}
+        self._staged_bytes = 0
+        self._rows_per_chunk = 0
+        self._segments = Segments(
+            store, run, compression, Layout(spec) if has_spec else None, segment_bytes, on_durable
+        )
+        self._order = OrderBuilder()
+        self._elements = 0
+        self._jobs: queue.Queue[Callable[[], None] | None] = queue.Queue(_MOST_WAITING)
+        self._failure: BaseException | None = None
+        self._process = os.getpid()
+        self._thread = threading.Thread(target=self._work, name="keepset-recorder", daemon=True)
+        self._thread.start()
+
+    def add(self, chunk: Chunk, shards: Array | None = None) -> None:
+        """Keep a copy of these elements; ``shards`` says where each belongs."""
+        self._check()
+        if not len(chunk):
+            return
+        own = copied(chunk)
+        self._elements += len(own)
+        if shards is None:
+            self._stage(0, own)
+            return
+        self._order.add(shards)
+        for shard in np.unique(shards).tolist():
+            self._stage(shard, own.take(np.flatnonzero(shards == shard)))
+
+    def _stage(self, shard: int, chunk: Chunk) -> None:
+        staging = self._staged.setdefault(shard, Staging())
+        before = staging.size_bytes
+        staging.add(chunk)
+        self._staged_bytes += staging.size_bytes - before
+        if not self._rows_per_chunk:
+            each = max(1, chunk.size_bytes // len(chunk))
+            self._rows_per_chunk = max(1, self._chunk_bytes // each)
+        while staging.rows >= self._rows_per_chunk or staging.size_bytes >= 2 * self._chunk_bytes:
+            self._hand_over(shard, staging)
+        while self._staged_bytes > _MOST_STAGED_BYTES:
+            largest = max(self._staged, key=lambda shard: self._staged[shard].size_bytes)
+            self._hand_over(largest, self._staged[largest])
+
+    def _hand_over(self, shard: int, staging: Staging) -> None:
+        before = staging.size_bytes
+        chunk = staging.take(self._rows_per_chunk)
+        self._staged_bytes += staging.size_bytes - before
+        self._check()
+        self._jobs.put(lambda: self._write(shard, chunk))
+
+    def cut(self, then: Callable[[Manifest], None] | None = None) -> Future[Manifest]:
+        """Make everything that was added durable; what there is since the last cut.
+
+        ``then`` is called with it in the recorder's thread, before anything that is added later.
+        """
+        self._check()
+        for shard, staging in self._staged.items():
+            if staging.rows:
+                self._hand_over(shard, staging)
+        elements, self._elements = self._elements, 0
+        order = self._order.take()
+        future: Future[Manifest] = Future()
+
+        def finish() -> None:
+            try:
+                self._check()
+                manifest = self._segments.cut(elements, order)
+                if then is not None:
+                    then(manifest)
+                future.set_result(manifest)
+            except BaseException as error:
+                future.set_exception(error)
+                raise
+
+        self._jobs.put(finish)
+        return future
+
+    def unified(self, manifest: Manifest) -> Manifest:
+        """As of the segments. To be called by ``then``, or after the last cut is done."""
+        return self._segments.unified(manifest)
+
+    def close(self) -> None:
+        """Stop. What was added since the last cut is dropped."""
+        if self._thread.is_alive():
+            self._jobs.put(None)
+            self._thread.join()
+        self._segments.abort()
+
+    def _write(self, shard: int, chunk: Chunk) -> None:
+        if self._failure is None:
+            self._segments.write(shard, chunk)
+
+    def _check(self) -> None:
+        if self._process != os.getpid():
+            raise PendingSnapshotError(
+                "this process was forked from one that writes, and goes on with its work; write in "
+                "one of them only"
+            )
+        if self._failure is not None:
+            raise self._failure
+
+    def _work(self) -> None:
+        # After a failure it goes on taking jobs, because somebody may wait for room in the queue
+        # or for a cut, which then fails for the same reason.
+        while (job := self._jobs.get()) is not None:
+            try:
+                job()
+            except BaseException as error:
+                self._failure = self._failure or error
