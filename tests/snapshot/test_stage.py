@@ -328,3 +328,31 @@ def test_loading_may_wait_for_a_writer(tmp_path: Path) -> None:
     list(ds)
     waiting.join(30)
     assert found == list(range(50))
+
+
+def test_a_name_that_another_pipeline_has_is_noticed(tmp_path: Path) -> None:
+    assert len(list(ks.Dataset.range(10).snapshot(tmp_path, fingerprint="f"))) == 10
+    words = ks.Dataset.from_tensor_slices([b"a", b"b"])
+    with pytest.raises(ks.SnapshotMismatchError, match="choose another name"):
+        next(iter(words.snapshot(tmp_path, fingerprint="f")))
+    assert list(words.snapshot(tmp_path, fingerprint="g")) == [b"a", b"b"]
+    with pytest.warns(UserWarning, match="starts over"):
+        assert list(words.snapshot(tmp_path, fingerprint="f", mode="write")) == [b"a", b"b"]
+
+
+def test_a_beginning_of_another_pipeline_is_noticed(tmp_path: Path) -> None:
+    it = iter(ks.Dataset.range(1000).snapshot(tmp_path, fingerprint="f"))
+    next(it)
+    it.close()
+    words = ks.Dataset.from_tensor_slices([b"a", b"b"])
+    with pytest.raises(ks.SnapshotMismatchError, match="another one was given the fingerprint 'f'"):
+        next(iter(words.snapshot(tmp_path, fingerprint="f")))
+
+
+def test_a_missing_file_says_what_to_do(tmp_path: Path) -> None:
+    ks.Dataset.range(10).save(tmp_path)
+    (segment,) = (tmp_path / "segments").iterdir()
+    segment.unlink()
+    with pytest.raises(ks.ObjectMissingError, match="keepset verify --repair") as caught:
+        list(ks.load(tmp_path))
+    assert caught.value.url == str(segment)

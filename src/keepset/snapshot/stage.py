@@ -15,14 +15,16 @@ from keepset.core.lineage import Lineage
 from keepset.core.node import Node, stage
 from keepset.core.random import Randomness
 from keepset.core.run import Run
-from keepset.core.spec import Spec
+from keepset.core.spec import Spec, is_compatible
 from keepset.errors import (
     InvalidArgumentError,
     PendingSnapshotError,
+    SnapshotMismatchError,
     SnapshotMissingError,
 )
 from keepset.format.commit import Commit
 from keepset.format.log import Log, LogState, Version
+from keepset.format.manifest import Manifest
 from keepset.nodes.nested import Nested, open_nested
 from keepset.snapshot.files.same_files import find_same
 from keepset.snapshot.files.source_keeper import SourceKeeper
@@ -205,7 +207,7 @@ class _SnapshotCursor(Cursor):
         return True
 
     def _read_version(self, version: Version) -> None:
-        self._kept, self._follows = Kept(self._store, version.manifest), None
+        self._kept, self._follows = self._opened(version.manifest), None
         node = self._node
         # Whoever has begun to give elements in their order goes on with that.
         if node.reader is not None and not self._position:
@@ -215,8 +217,17 @@ class _SnapshotCursor(Cursor):
             self._reading = open_nested(node.reader(location), self._run, key, self._reader_state)
 
     def _prefix(self, state: LogState) -> Kept | None:
-        kept = state.kept
-        return None if kept is None else Kept(self._store, kept)
+        return None if state.kept is None else self._opened(state.kept)
+
+    def _opened(self, manifest: Manifest) -> Kept:
+        known = self._node.parent.known_spec()
+        if manifest.elements and known and not is_compatible(known[0], manifest.spec):
+            raise SnapshotMismatchError(
+                f"{self._store.url} keeps elements of {manifest.spec}, but the pipeline gives "
+                f"{known[0]}: another one was given the fingerprint {self._node.fingerprint!r}; "
+                "choose another name, or compute it again with mode='write'"
+            )
+        return Kept(self._store, manifest)
 
     def _wait_for_more(self, state: LogState) -> None:
         """Take in what the writer has committed since; if it is gone, take its place."""

@@ -13,7 +13,7 @@ from keepset.core.column import Column
 from keepset.core.dtypes import Array
 from keepset.core.ragged import Ragged
 from keepset.core.sparse import Sparse
-from keepset.errors import CorruptSnapshotError
+from keepset.errors import CorruptSnapshotError, ObjectMissingError
 from keepset.format.manifest import KeptChunk, Manifest
 from keepset.format.readers import readers_of
 from keepset.format.segment import ChunkEntry
@@ -104,8 +104,16 @@ class ChunkSource:
         reader = self._readers[kept.segment]
         keys = self._keys
         columns = None if keys is None else reader.layout.structure.select(keys)[1]
-        view = self._view_of(kept)
-        data = self._bytes_of(kept, view, columns)
+        try:
+            view = self._view_of(kept)
+            data = self._bytes_of(kept, view, columns)
+        except ObjectMissingError as error:
+            raise ObjectMissingError(
+                f"{error.url} is missing, which elements are kept in; if it was saved anew "
+                "meanwhile, load it again; else restore the file from a copy, or drop what is lost "
+                "with `keepset verify --repair`",
+                url=error.url,
+            ) from error
         if self._verify and not self._verified[number]:
             began = time.perf_counter()
             reader.check(data, kept.entry, columns)

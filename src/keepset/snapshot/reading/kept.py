@@ -89,14 +89,6 @@ class Kept:
         shards, ranks = order.places(positions)
         return self._shard_ends[np.searchsorted(self._shards, shards)] + ranks
 
-    def read(self, start: int, stop: int) -> Chunk:
-        """Rows from ``start`` on, at most up to ``stop``: as many as lie in one chunk."""
-        if start >= stop:
-            return EMPTY
-        number = int(np.searchsorted(self._ends, start, side="right")) - 1
-        first = int(self._ends[number])
-        return self.chunk(number)[start - first : stop - first]
-
     def gather(self, rows: Array) -> Chunk:
         """The rows asked for, in that order."""
         groups = self.by_chunk(rows)
