@@ -356,3 +356,17 @@ def test_a_missing_file_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(ks.ObjectMissingError, match="keepset verify --repair") as caught:
         list(ks.load(tmp_path))
     assert caught.value.url == str(segment)
+
+
+def test_usual_mistakes_are_told_at_once(tmp_path: Path) -> None:
+    ds = ks.Dataset.range(3)
+    with pytest.raises(InvalidArgumentError, match="takes no options, but got compresion"):
+        ds.snapshot(tmp_path, compresion="LZ4")
+    ds.save(tmp_path)
+    with pytest.raises(InvalidArgumentError, match="reader_func must return a Dataset"):
+        ks.load(tmp_path, reader_func=lambda datasets: None)
+    with pytest.raises(ks.ElementError, match="select needs elements that are dicts"):
+        ks.load(tmp_path).select("x")
+    ds.map(lambda x: {"x": x}).save(tmp_path)
+    with pytest.raises(ks.ElementError, match="elements have no 'y'; there are 'x'"):
+        ks.load(tmp_path).select("y")

@@ -13,7 +13,7 @@ from keepset.core.fingerprint import facts_to_json
 from keepset.core.node import Node
 from keepset.core.spec import Spec, check_spec, is_compatible
 from keepset.dataset.arguments import positive
-from keepset.dataset.base import node_of
+from keepset.dataset.base import BaseDataset, node_of
 from keepset.errors import InvalidArgumentError, SnapshotMismatchError
 from keepset.nodes.rows import Rows
 from keepset.snapshot.explaining import explain_node as explain_node
@@ -68,6 +68,7 @@ def snapshot_stage(
 ) -> Node:
     """What keeps ``parent``, under its own fingerprint or a given one."""
     facts = sources = None
+    open_store(path, **options)  # a misspelt argument is one of the options, and an error at once
     if fingerprint is None:
         found = identify(parent, shard_func)
         if strict:
@@ -131,7 +132,12 @@ def _reader(
 
     def read(location: Location) -> Node:
         parts = [kind(node) for node in _shards(location, num_shards)]
-        return node_of(reader_func(kind(Rows(chunk=Chunk.from_rows(parts)))))
+        made = reader_func(kind(Rows(chunk=Chunk.from_rows(parts))))
+        if not isinstance(made, BaseDataset):
+            raise InvalidArgumentError(
+                f"reader_func must return a Dataset, not {type(made).__name__}"
+            )
+        return node_of(made)
 
     return read
 

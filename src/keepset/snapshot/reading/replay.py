@@ -15,6 +15,7 @@ from keepset.core.dtypes import Array
 from keepset.core.node import Node, stage
 from keepset.core.run import Run
 from keepset.core.spec import Spec
+from keepset.nodes.select import selected
 from keepset.snapshot.reading.in_order import Reading, open_reading
 from keepset.snapshot.reading.kept import Kept
 from keepset.snapshot.reading.opening import Location
@@ -36,6 +37,7 @@ class Replay(Node):
         return kept if self.keys is None else kept.project(self.keys)
 
     def project(self, keys: tuple[Any, ...]) -> Node:
+        selected(self.kept.spec, keys)
         return replace(self, keys=keys)
 
     @property
