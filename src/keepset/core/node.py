@@ -109,6 +109,14 @@ class Node(ABC):
         raise NotAddressableError(self.obstacle() or f"{self.title} has no gather")
 
     @property
+    def pick(self) -> Callable[[int], Any] | None:
+        """Gives the element at a position inside the data; None if only ``gather`` does.
+
+        For those whose elements lie ready, so that one of them costs little more than a list's.
+        """
+        return None
+
+    @property
     def randomness(self) -> Randomness | None:
         """The stage's own source of randomness, if it has one."""
         return None

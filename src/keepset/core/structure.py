@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import starmap
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,20 @@ class Structure:
     def build(self, leaves: Sequence[Any]) -> Any:
         """The element with these leaves."""
         return next(iter(self.rows([[leaf] for leaf in leaves], 1)))
+
+    def builder(self) -> Callable[[list[Any]], Any]:
+        """A function that does as ``build``, several times as fast for what is not nested."""
+        if self.kind == _LEAF:
+            return itemgetter(0)
+        if any(child.kind != _LEAF for child in self.children):
+            return self.build
+        if self.kind == _TUPLE:
+            return tuple
+        if self.kind != _DICT:
+            return self.build
+        order = self.record if isinstance(self.record, tuple) else self.keys
+        places = [(key, self.keys.index(key)) for key in order]
+        return lambda leaves: {key: leaves[place] for key, place in places}
 
     def columns(self, rows: list[Any]) -> list[list[Any]]:
         """Transpose elements into one list per leaf; all must have this structure."""

@@ -105,6 +105,11 @@ class BaseDataset:
 
     def __getitem__(self, index: Any) -> Any:
         """``ds[i]`` is one element, ``ds[a:b]`` a data set; an error where there is no jumping."""
+        pick = self._node.pick
+        if pick is not None and type(index) is int:
+            length = self._node.cardinality()
+            if 0 <= index < length:
+                return pick(index)
         self._check_addressable()
         if isinstance(index, slice):
             return self._sliced(index)

@@ -18,6 +18,7 @@ from keepset.format.manifest import KeptChunk, Manifest
 from keepset.format.readers import readers_of
 from keepset.format.segment import ChunkEntry
 from keepset.snapshot.reading.loading import MOST_RECENT_BYTES, Load, Loads
+from keepset.snapshot.reading.plain_rows import PlainRows
 from keepset.storage import Store
 
 _OBJECT_BYTES = 100  # about what a small Python object with its header takes
@@ -53,6 +54,7 @@ class ChunkSource:
         self._rows = sum(chunk.entry.rows for chunk in chunks)
         self._row_bytes = 0.0  # of what was decoded last
         self._loads = Loads()
+        self.plain_rows = PlainRows(len(chunks))
 
     def request(self, number: int) -> Load:
         """The load of a chunk, which may be done, under way, or for the caller to run."""
@@ -69,6 +71,11 @@ class ChunkSource:
         """
         if self._rows * self._row_bytes <= MOST_RECENT_BYTES:
             self._loads.keep_if_room(load)
+
+    @property
+    def may_be_plain(self) -> bool:
+        """Whether chunks are uncompressed and, as far as is known, in mapped files."""
+        return self._are_plain and not self.store.is_remote
 
     @property
     def is_all_quick(self) -> bool:
@@ -124,6 +131,9 @@ class ChunkSource:
         chunk = reader.read(data, kept.entry, keys)
         self._is_mapped = view is not None
         is_view = self._is_mapped and bool(self._is_plain[number])
+        if is_view:
+            assert view is not None
+            self.plain_rows.note(number, chunk, view)
         size = sum(_memory_of(column, is_view) for column in chunk.columns)
         self._row_bytes = size / max(len(chunk), 1)
         return chunk, size

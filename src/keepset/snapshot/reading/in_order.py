@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Any
 
 import numpy as np
 
 from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.dtypes import Array
+from keepset.core.spec import structure_and_leaves
 from keepset.snapshot.reading.kept import Kept, joined
 from keepset.snapshot.reading.loading import Load
 from keepset.snapshot.reading.read_ahead import ReadAhead
 
 _FIRST_REACH = 2
+_FEW_ROWS = 64
 # Of shards that are read in turn, each has a chunk in use. A writer holds 64 MiB of elements back
 # until their chunks are full, which makes about twice that in use at a time.
 _MOST_HELD_BYTES = 160 << 20
@@ -76,8 +79,12 @@ class _InRows(Reading):
         self._load: Load | None = None
         self._from = self._to = 0  # the elements of the current chunk
         self._runs_ahead = False
+        counts = np.diff(self._bounds)
+        self._takes_several = rows.step == 1 and bool(len(counts)) and counts.max() <= _FEW_ROWS
 
     def _read(self, start: int, stop: int) -> Chunk:
+        if self._takes_several and start + _FEW_ROWS < stop and self.kept.source.is_all_quick:
+            return self._several(start, stop)
         if self._load is None or not self._from <= start < self._to:
             self._load = self._move(start)
         elif not self._runs_ahead:
@@ -89,6 +96,27 @@ class _InRows(Reading):
         chunk = self._load.fetch()
         # A slice without a step may be the chunk itself.
         return chunk[first : first + count] if step == 1 else chunk[first::step][:count]
+
+    def _several(self, start: int, stop: int) -> Chunk:
+        """Rows of several chunks, for coming to the next one costs more than a few rows."""
+        columns: list[list[Any]] = []
+        position = start
+        place = int(np.searchsorted(self._bounds, start, side="right")) - 1
+        while position < stop and place < len(self._numbers):
+            try:
+                found = self.kept.ready_columns(int(self._numbers[place]))
+            except Exception:
+                if position == start:
+                    raise
+                break  # the rows before it come first
+            first = self._rows[position] - int(self._starts[self._numbers[place]])
+            end = min(stop, int(self._bounds[place + 1]))
+            columns = columns or [[] for _ in found]
+            for column, rows in zip(columns, found, strict=True):
+                column.extend(rows[first : first + end - position])
+            position, place = end, place + 1
+        structure = structure_and_leaves(self.kept.spec)[0]
+        return Chunk.from_columns(structure, list(columns), position - start)
 
     def _move(self, start: int) -> Load:
         """Make the chunk that holds an element the current one."""

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import threading
+from bisect import bisect_right
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from keepset.core.chunk import EMPTY, Chunk, concat
+from keepset.core.column import Column
 from keepset.core.dtypes import Array
-from keepset.core.spec import Spec
+from keepset.core.spec import Spec, structure_and_leaves
 from keepset.format.manifest import KeptChunk, Manifest
 from keepset.nodes.select import selected
 from keepset.snapshot.reading.chunk_source import ChunkSource
 from keepset.snapshot.reading.read_ahead import ReadAhead
 from keepset.storage import Store
+
+# Chunks whose columns are views of a mapped file; each takes about a kilobyte.
+_MOST_READY = 4096
 
 
 class Turns(NamedTuple):
@@ -57,6 +63,7 @@ class Kept:
         np.add.at(counts, self._places + 1, rows)
         self._shard_ends: Array = np.cumsum(counts)
         self.source = ChunkSource(store, manifest, self._chunks, verify, keys)
+        self._ready: dict[int, list[Column]] = {}
         self._projections: dict[tuple[Any, ...], Kept] = {}
         self._lock = threading.Lock()
 
@@ -91,6 +98,9 @@ class Kept:
 
     def gather(self, rows: Array) -> Chunk:
         """The rows asked for, in that order."""
+        found = self._gather_plain(rows)
+        if found is not None:
+            return found
         groups = self.by_chunk(rows)
         numbers = [number for number, _ in groups]
         if len(groups) < 2 or self.source.are_quick(numbers):
@@ -102,6 +112,78 @@ class Kept:
             parts.append(load.fetch().take(rows[at] - self._ends[number]))
         return joined(groups, parts)
 
+    def element(self, row: int) -> Any:
+        """The element in one row."""
+        number = bisect_right(self._end_list, row) - 1
+        columns = self.ready_columns(number)
+        place = row - self._end_list[number]
+        return self._build([column[place] for column in columns])
+
+    def ready_columns(self, number: int) -> list[Column]:
+        """The columns of a chunk, which are held if they take no memory of their own."""
+        columns = self._ready.get(number)
+        if columns is not None:
+            return columns
+        load = self.source.request(number)
+        columns = load.fetch().columns
+        self.source.keep(load)
+        if not load.size:
+            if len(self._ready) >= _MOST_READY:
+                self._ready.clear()
+            self._ready[number] = columns
+        return columns
+
+    @cached_property
+    def _end_list(self) -> list[int]:
+        found: list[int] = self._ends.tolist()
+        return found
+
+    @cached_property
+    def _build(self) -> Callable[[list[Any]], Any]:
+        return structure_and_leaves(self.spec)[0].builder()
+
+    def _gather_plain(self, rows: Array) -> Chunk | None:
+        """As ``gather``, where files are mapped and not compressed; None where they are not."""
+        source = self.source
+        if not source.may_be_plain or len(rows) < 2:
+            return None
+        numbers = self._chunk_numbers(rows)
+        unknown = source.plain_rows.unknown(numbers)
+        if unknown is None:
+            return None
+        if len(unknown):
+            self._load_all(unknown.tolist())
+            unknown = source.plain_rows.unknown(numbers)
+            if unknown is None or len(unknown):
+                return None  # they are not views after all
+        return source.plain_rows.gather(numbers, rows - self._ends[numbers])
+
+    def _chunk_numbers(self, rows: Array) -> Array:
+        """The chunks that rows are in."""
+        even = self._even_rows
+        if even:
+            return rows // even
+        return np.searchsorted(self._ends, rows, side="right") - 1
+
+    @cached_property
+    def _even_rows(self) -> int:
+        """How many rows each chunk has but the last, which may have fewer; 0 if they differ."""
+        counts = np.diff(self._ends)
+        if not len(counts) or (counts[:-1] != counts[0]).any() or counts[-1] > counts[0]:
+            return 0
+        return int(counts[0])
+
+    def _load_all(self, numbers: list[int]) -> None:
+        """Read chunks for the first time."""
+        if len(numbers) < 2 or self.source.are_quick(numbers):
+            for number in numbers:
+                self.chunk(number)
+            return
+        ahead = ReadAhead(self.source)
+        for place, number in enumerate(numbers):
+            load = ahead.take(number, numbers[place + 1 : place + 1 + ahead.most])
+            self.source.keep(load)
+
     def _taken(self, number: int, rows: Array) -> Chunk:
         return self.chunk(number).take(rows - self._ends[number])
 
@@ -109,7 +191,7 @@ class Kept:
         """The chunks that hold these rows, each with the places of its rows among them."""
         if not len(rows):
             return []
-        numbers = np.searchsorted(self._ends, rows, side="right") - 1
+        numbers = self._chunk_numbers(rows)
         if (numbers == numbers[0]).all():
             return [(int(numbers[0]), np.arange(len(rows)))]
         in_order = np.argsort(numbers, kind="stable")

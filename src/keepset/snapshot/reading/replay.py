@@ -60,7 +60,20 @@ class Replay(Node):
         return self.kept.shard_rows(self.shard)[self.first :: self.step]
 
     def cardinality(self) -> int:
+        return self._length
+
+    @cached_property
+    def _length(self) -> int:
         return len(self._rows())
+
+    @cached_property
+    def pick(self) -> Callable[[int], Any] | None:
+        kept = self.kept
+        if self.shard is not None or kept.manifest.order is not None:
+            return None
+        if self.first or self.step != 1:
+            return None
+        return kept.element
 
     def infer_spec(self, spec: Callable[[Node], Spec]) -> Spec:
         return self.kept.spec

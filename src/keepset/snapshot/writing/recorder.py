@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import queue
 import threading
@@ -82,8 +83,7 @@ class Recorder:
         staging.add(chunk)
         self._staged_bytes += staging.size_bytes - before
         if not self._rows_per_chunk:
-            each = max(1, chunk.size_bytes // len(chunk))
-            self._rows_per_chunk = max(1, self._chunk_bytes // each)
+            self._rows_per_chunk = _rows_for(self._chunk_bytes, chunk.size_bytes / len(chunk))
         while staging.rows >= self._rows_per_chunk or staging.size_bytes >= 2 * self._chunk_bytes:
             self._hand_over(shard, staging)
         while self._staged_bytes > _MOST_STAGED_BYTES:
@@ -156,3 +156,12 @@ class Recorder:
                 job()
             except BaseException as error:
                 self._failure = self._failure or error
+
+
+def _rows_for(chunk_bytes: int, row_bytes: float) -> int:
+    """How many rows make about so many bytes.
+
+    A power of two, as most batches are, so that a batch seldom has rows of two chunks, which would
+    have to be copied to be together.
+    """
+    return int(2 ** max(0, round(math.log2(chunk_bytes / max(row_bytes, 1)))))
