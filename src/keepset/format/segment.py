@@ -12,6 +12,7 @@ from keepset.codecs import Codec
 from keepset.core.checksum import crc32c
 from keepset.core.chunk import Chunk
 from keepset.errors import CorruptSnapshotError
+from keepset.format.encodings.encoding import Place
 from keepset.format.layout import Layout
 from keepset.format.message import column_ends, read_batch, read_columns
 
@@ -173,6 +174,15 @@ class ChunkReader:
             return self._layout.decode_some(batch, entry.rows, keys)
         except (ValueError, pa.ArrowException, OSError) as error:
             raise self._damaged(entry, 0, f"its contents ({error})") from error
+
+    def places(
+        self, data: Any, entry: ChunkEntry, keys: tuple[Any, ...] | None
+    ) -> list[Place | None]:
+        """Where the rows of each column lie, for a chunk that ``read`` has read."""
+        batch = read_batch(self._message(data, entry), self._layout.schema)
+        columns = range(len(self._layout.encodings))
+        chosen = columns if keys is None else self._layout.structure.select(keys)[1]
+        return [self._layout.encodings[i].place(batch.column(i)) for i in chosen]
 
     def _message(self, data: Any, entry: ChunkEntry) -> pa.Buffer:
         if self._codec.decompress_into is None:

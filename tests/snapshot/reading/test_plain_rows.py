@@ -28,7 +28,11 @@ COLUMNS = {
     "complex": np.arange(600) * (1 + 2j),
     "nested": (np.arange(600), np.arange(600.0)),
 }
-STRINGS = {**COLUMNS, "text": np.array([f"{i}" for i in range(600)], object)}
+STRINGS = {
+    **COLUMNS,
+    "text": np.array([f"{i}" * (i % 5) for i in range(600)], object),
+    "tokens": ks.Ragged(np.arange(3000), np.arange(0, 3001, 5)),
+}
 
 
 def kept_of(ds: ks.Dataset) -> Kept:
@@ -69,8 +73,7 @@ def test_any_rows_from_any_columns_and_files(data: st.DataObject) -> None:
             for one, other in zip(found, expected, strict=True):
                 assert_elements_equal(one, other)
             assert_elements_equal(loaded[wanted[0]], expected[0])
-        has_text = "text" in names
-        assert is_plain(loaded) == (not has_text)
+        assert is_plain(loaded)
 
 
 def test_the_rows_are_read_only_copies(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +27,22 @@ class Encoding(ABC):
     @abstractmethod
     def decode(self, array: pa.Array) -> Column:
         """The column of an Arrow array; anything that does not fit is a ValueError."""
+
+    def place(self, array: pa.Array) -> Place | None:
+        """Where rows of different lengths lie, if each is nothing but a stretch of memory."""
+        return None
+
+
+class Place(NamedTuple):
+    """Rows of different lengths, one behind the other.
+
+    ``offsets`` says where each begins, and the end, in items from ``address`` on, which is None if
+    there are none. An item is a number of ``dtype``, or a byte of a string if that is None.
+    """
+
+    offsets: Array
+    address: int | None
+    dtype: np.dtype[Any] | None
 
 
 def list_of(values: pa.Array, lengths: Array, type: pa.DataType) -> pa.Array:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain, pairwise
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
 
 from keepset.core.column import Column
 from keepset.core.dtypes import Array
-from keepset.format.encodings.encoding import Encoding, TooLargeError, offsets_of
+from keepset.format.encodings.encoding import Encoding, Place, TooLargeError, offsets_of
 
 _LARGEST_OFFSET = 2**31 - 1
 
@@ -36,12 +36,18 @@ class Strings(Encoding):
         return pa.Array.from_buffers(self.type, len(strings), buffers)
 
     def decode(self, array: pa.Array) -> Column:
-        data = array.buffers()[2]
-        offsets = offsets_of(array, 0 if data is None else data.size).tolist()
-        memory = memoryview(data) if data is not None else b""
-        column = np.empty(len(array), object)
-        column[:] = [bytes(memory[start:stop]) for start, stop in pairwise(offsets)]
+        self._checked(array)
+        column: Array = array.to_numpy(zero_copy_only=False)
         return column
+
+    def place(self, array: pa.Array) -> Place:
+        offsets, data = self._checked(array), array.buffers()[2]
+        return Place(offsets, None if data is None else data.address, None)
+
+    def _checked(self, array: pa.Array) -> Array:
+        """Where the strings are, after a check that this is within the data."""
+        data = array.buffers()[2]
+        return offsets_of(array, 0 if data is None else data.size)
 
     # As items of lists:
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 from keepset.core.column import Column
 from keepset.core.dtypes import Array
 from keepset.core.spec import Shape
-from keepset.format.encodings.encoding import Encoding, int64s, items_of, list_of, offsets_of
+from keepset.format.encodings.encoding import Encoding, Place, int64s, items_of, list_of, offsets_of
 
 _INT64 = pa.int64()
 
@@ -85,6 +85,15 @@ class Arrays(Encoding):
         if len(self._shape) == 1 and self._shape[0] is None:
             return parts
         return [part.reshape(self._shape) for part in parts]
+
+    def place(self, array: pa.Array) -> Place | None:
+        if self._keeps_shapes or self._shape != (None,) or self._items.width != 1:
+            return None
+        items = items_of(array)
+        if pa.types.is_binary(items.type) or pa.types.is_large_binary(items.type):
+            return None
+        flat = self._items.to_numpy(items)
+        return Place(offsets_of(array, len(items)), flat.ctypes.data, flat.dtype)
 
     def _stored_shapes(self, array: pa.Array) -> list[list[int]]:
         if array.null_count:

@@ -133,7 +133,9 @@ class ChunkSource:
         is_view = self._is_mapped and bool(self._is_plain[number])
         if is_view:
             assert view is not None
-            self.plain_rows.note(number, chunk, view)
+            if self.plain_rows.wants(number):
+                places = reader.places(data, kept.entry, keys)
+                self.plain_rows.note(number, chunk, places, view)
         size = sum(_memory_of(column, is_view) for column in chunk.columns)
         self._row_bytes = size / max(len(chunk), 1)
         return chunk, size

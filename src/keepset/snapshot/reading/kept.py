@@ -115,8 +115,13 @@ class Kept:
     def element(self, row: int) -> Any:
         """The element in one row."""
         number = bisect_right(self._end_list, row) - 1
-        columns = self.ready_columns(number)
         place = row - self._end_list[number]
+        columns = self._ready.get(number)
+        if columns is None:
+            plain = self.source.plain_rows
+            if plain.knows(number):
+                return self._build(plain.row(number, place))
+            columns = self.ready_columns(number)
         return self._build([column[place] for column in columns])
 
     def ready_columns(self, number: int) -> list[Column]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any, NamedTuple, TypeGuard
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,18 +13,29 @@ from keepset.core.chunk import Chunk
 from keepset.core.column import Column
 from keepset.core.dtypes import Array
 from keepset.core.structure import Structure
-
+from keepset.format.encodings.encoding import Place
 
 _SMALL = (1, 2, 4, 8)
 
 
 class _Column(NamedTuple):
-    """A leaf of the elements; ``addresses`` says for each chunk where it begins."""
+    """A leaf of the elements; the arrays say for each chunk where it begins.
 
-    dtype: np.dtype[np.generic]
+    Rows of one size begin at ``addresses``. For those of different sizes ``offsets`` are the
+    addresses of the numbers that say where each begins, counted in items from ``addresses`` on.
+    """
+
+    dtype: np.dtype[Any] | None  # None for strings
     shape: tuple[int, ...]
-    row_bytes: int
+    row_bytes: int  # or of an item
     addresses: Array
+    offset_bytes: int = 0
+    offsets: Array | None = None
+
+    @property
+    def kind(self) -> tuple[Any, ...]:
+        """What is the same in every chunk."""
+        return self.dtype, self.shape, self.row_bytes, self.offset_bytes
 
     @property
     def is_small(self) -> bool:
@@ -30,24 +43,53 @@ class _Column(NamedTuple):
         return self.row_bytes in _SMALL
 
 
-class _Windows(NamedTuple):
-    """All mapped memory as items of the size of a row, for each column.
+class _Windows:
+    """All mapped memory, from the first file to the last, as items of any size.
 
-    Items of a small column lie side by side; those of others overlap, one begins at every byte.
+    Small items lie side by side; larger ones overlap, one begins at every byte. Only what begins
+    where a row begins is ever touched: what lies between the files need not be memory at all.
     """
 
-    files: int
-    first: int  # the lowest address
-    items: list[Array]
+    def __init__(self, files: list[tuple[int, Array]]) -> None:
+        self.files = len(files)
+        self.first = min(address for address, _ in files)
+        self._size = max(address + len(memory) for address, memory in files) - self.first
+        memory: Any = (ctypes.c_uint8 * self._size).from_address(self.first)
+        memory.files = files  # they stay mapped as long as there is a view of this
+        self._memory = memory
+        self._items: dict[Any, Array] = {}
+
+    def large(self, size: int) -> Array:
+        """An item at every byte."""
+        if size not in self._items:
+            shape = (self._size - size + 1,)
+            self._items[size] = np.ndarray(shape, f"V{size}", self._memory, strides=(1,))
+        return self._items[size]
+
+    def numbers(self, dtype: np.dtype[Any]) -> Array:
+        """Numbers side by side, read-only."""
+        if dtype not in self._items:
+            items: Array = np.frombuffer(self._memory, dtype, self._size // dtype.itemsize)
+            items.flags.writeable = False
+            self._items[dtype] = items
+        return self._items[dtype]
+
+    def array(self, dtype: np.dtype[Any], shape: tuple[int, ...], start: int) -> Array:
+        """One array that begins at a byte, read-only."""
+        found: Array = np.ndarray(shape, dtype, self._memory, start)
+        found.flags.writeable = False
+        return found
+
+    @cached_property
+    def octets(self) -> memoryview:
+        return memoryview(self._memory).cast("B")
 
 
 class PlainRows:
     """Where the rows are of those chunks that were read before, and so were checked.
 
-    A row of a column is so many bytes at some address. NumPy gathers them from any addresses in one
-    go if memory, from the first file that is mapped to the end of the last one, is seen as items of
-    that size. Only those are ever touched that begin where a row begins: what lies between the
-    files need not be memory at all.
+    A row of a column is so many bytes at some address, and NumPy gathers them from any addresses,
+    of any files, in one go.
 
     Safe to use from many threads, without a lock that a fork could leave behind.
     """
@@ -58,24 +100,36 @@ class PlainRows:
         self._is_known: Array = np.zeros(chunks, bool)
         self._are_known = False
         self._is_possible = True
-        self._windows = _Windows(0, 0, [])
+        self._windows: _Windows | None = None
 
-    def note(self, number: int, chunk: Chunk, file: memoryview) -> None:
+    def wants(self, number: int) -> bool:
+        """Whether there is something to learn from a chunk."""
+        return self._is_possible and not self._is_known[number]
+
+    def knows(self, number: int) -> bool:
+        """Whether rows of a chunk can be gathered."""
+        return self._is_possible and bool(self._is_known[number])
+
+    def note(
+        self, number: int, chunk: Chunk, places: Sequence[Place | None], file: memoryview
+    ) -> None:
         """Learn from a chunk that was decoded where its columns are: in the mapped ``file``."""
-        if not self._is_possible or self._is_known[number]:
-            return
         memory = np.frombuffer(file, np.uint8)
-        arrays = [column for column in chunk.columns if _lies_in(column, memory)]
-        if not arrays or len(arrays) < len(chunk.columns):
+        pairs = zip(chunk.columns, places, strict=True)
+        found = [_found(column, place, memory) for column, place in pairs]
+        known = [each for each in found if each is not None]
+        if not known or len(known) < len(found):
             self._is_possible = False
             return
-        made = [_column_like(array, len(self._is_known)) for array in arrays]
+        made = [each.for_chunks(len(self._is_known)) for each in known]
         columns = self._made.setdefault(chunk.structure, made)
-        for column, array in zip(columns, arrays, strict=True):
-            if column[:2] != (array.dtype, array.shape[1:]) or len(self._made) > 1:
-                self._is_possible = False
-                return
-            column.addresses[number] = array.ctypes.data
+        if len(self._made) > 1 or [c.kind for c in columns] != [c.kind for c in made]:
+            self._is_possible = False
+            return
+        for column, each in zip(columns, known, strict=True):
+            column.addresses[number] = each.address
+            if column.offsets is not None:
+                column.offsets[number] = each.offsets
         self._files.setdefault(memory.ctypes.data, memory)
         # The last step: from now on somebody else may rely on all of the above.
         self._is_known[number] = True
@@ -89,54 +143,115 @@ class PlainRows:
             return numbers[:0]
         return np.unique(numbers[~self._is_known[numbers]])
 
+    def row(self, number: int, place: int) -> list[Any]:
+        """The leaves of one row of a chunk that is known."""
+        windows = self._opened()
+        [columns] = self._made.values()
+        return [_leaf(column, windows, number, place) for column in columns]
+
+    def _opened(self) -> _Windows:
+        windows = self._windows
+        if windows is None or windows.files != len(self._files):
+            windows = self._windows = _Windows(list(self._files.items()))
+        return windows
+
     def gather(self, numbers: Array, places: Array) -> Chunk:
         """The rows at these places of these chunks, in this order. All chunks must be known."""
-        windows = self._windows
-        if windows.files != len(self._files):
-            windows = self._windows = self._open_windows()
+        windows = self._opened()
         [(structure, columns)] = self._made.items()
-        gathered: list[Column] = []
-        for column, items in zip(columns, windows.items, strict=True):
-            at = places * column.row_bytes
-            at += column.addresses[numbers]
-            at -= windows.first
-            if column.is_small:
-                at //= column.row_bytes
-                found = items.take(at)
-            else:
-                found = items[at]
-            rows: Array = found.view(column.dtype).reshape(len(at), *column.shape)
-            rows.flags.writeable = False
-            gathered.append(rows)
+        gathered: list[Column] = [_gathered(column, windows, numbers, places) for column in columns]
         return Chunk.from_columns(structure, gathered, len(numbers))
 
-    def _open_windows(self) -> _Windows:
-        files = list(self._files.items())
-        first = min(address for address, _ in files)
-        end = max(address + len(memory) for address, memory in files)
-        memory: Any = (ctypes.c_uint8 * (end - first)).from_address(first)
-        [columns] = self._made.values()
-        items: list[Array] = []
-        for column in columns:
-            size = column.row_bytes
-            if column.is_small:
-                items.append(np.frombuffer(memory, f"u{size}", (end - first) // size))
-            else:
-                shape = (end - first - size + 1,)
-                items.append(np.ndarray(shape, f"V{size}", memory, strides=(1,)))
-        return _Windows(len(files), first, items)
+
+def _gathered(column: _Column, windows: _Windows, numbers: Array, places: Array) -> Column:
+    begins = column.addresses[numbers]
+    begins -= windows.first
+    if column.offsets is not None:
+        return _gathered_stretches(column, windows, column.offsets[numbers], places, begins)
+    assert column.dtype is not None
+    begins += places * column.row_bytes
+    if column.is_small:
+        begins //= column.row_bytes
+        found = windows.numbers(np.dtype(f"u{column.row_bytes}")).take(begins)
+    else:
+        found = windows.large(column.row_bytes)[begins]
+    rows: Array = found.view(column.dtype).reshape(len(places), *column.shape)
+    rows.flags.writeable = False
+    return rows
 
 
-def _column_like(column: Array, chunks: int) -> _Column:
-    addresses = np.zeros(chunks, np.int64)
-    return _Column(column.dtype, column.shape[1:], column.nbytes // len(column), addresses)
+def _gathered_stretches(
+    column: _Column, windows: _Windows, offsets: Array, places: Array, begins: Array
+) -> Column:
+    ends = windows.numbers(np.dtype(f"i{column.offset_bytes}"))
+    at = (offsets - windows.first) // column.offset_bytes + places
+    begins //= column.row_bytes
+    starts, stops = (begins + ends.take(at)).tolist(), (begins + ends.take(at + 1)).tolist()
+    if column.dtype is not None:
+        items = windows.numbers(column.dtype)
+        return [items[a:b] for a, b in zip(starts, stops, strict=True)]
+    octets = windows.octets
+    strings = np.empty(len(places), object)
+    strings[:] = [bytes(octets[a:b]) for a, b in zip(starts, stops, strict=True)]
+    return strings
 
 
-def _lies_in(column: Column, memory: Array) -> TypeGuard[Array]:
-    """Whether a column is rows of one size, one behind the other, in this memory."""
+def _leaf(column: _Column, windows: _Windows, number: int, place: int) -> Any:
+    begin = int(column.addresses[number]) - windows.first
+    if column.offsets is None:
+        assert column.dtype is not None
+        at = begin + place * column.row_bytes
+        leaf = windows.array(column.dtype, column.shape, at)
+        return leaf if column.shape else leaf[()]
+    ends = windows.numbers(np.dtype(f"i{column.offset_bytes}"))
+    at = (int(column.offsets[number]) - windows.first) // column.offset_bytes + place
+    begin //= column.row_bytes
+    start, stop = begin + int(ends[at]), begin + int(ends[at + 1])
+    if column.dtype is not None:
+        return windows.numbers(column.dtype)[start:stop]
+    return bytes(windows.octets[start:stop])
+
+
+class _Found(NamedTuple):
+    """A column of one chunk."""
+
+    dtype: np.dtype[Any] | None
+    shape: tuple[int, ...]
+    row_bytes: int
+    address: int
+    offset_bytes: int = 0
+    offsets: int = 0
+
+    def for_chunks(self, chunks: int) -> _Column:
+        offsets = np.zeros(chunks, np.int64) if self.offset_bytes else None
+        addresses = np.zeros(chunks, np.int64)
+        return _Column(*self[:3], addresses, self.offset_bytes, offsets)
+
+
+def _found(column: Column, place: Place | None, memory: Array) -> _Found | None:
+    """Where a column is, if it lies in this memory, row behind row; otherwise None."""
+    if place is not None:
+        return _found_stretches(place, memory)
     if not isinstance(column, np.ndarray) or column.dtype.hasobject or not column.nbytes:
-        return False
-    start, row_bytes = column.ctypes.data - memory.ctypes.data, column.nbytes // len(column)
-    is_inside = 0 <= start <= len(memory) - column.nbytes
-    is_aligned = row_bytes not in _SMALL or start % row_bytes == 0
-    return bool(is_inside and is_aligned and column.flags.c_contiguous)
+        return None
+    row_bytes = column.nbytes // len(column)
+    found = _Found(column.dtype, column.shape[1:], row_bytes, column.ctypes.data)
+    aligned = row_bytes if row_bytes in _SMALL else 1
+    if not column.flags.c_contiguous:
+        return None
+    return found if _lies_in(memory, found.address, column.nbytes, aligned) else None
+
+
+def _found_stretches(place: Place, memory: Array) -> _Found | None:
+    size = 1 if place.dtype is None else place.dtype.itemsize
+    address = memory.ctypes.data if place.address is None else place.address
+    offsets = place.offsets
+    has_items = _lies_in(memory, address, int(offsets[-1]) * size, size)
+    if not has_items or not _lies_in(memory, offsets.ctypes.data, offsets.nbytes, offsets.itemsize):
+        return None
+    return _Found(place.dtype, (), size, address, offsets.itemsize, offsets.ctypes.data)
+
+
+def _lies_in(memory: Array, address: int, size: int, aligned: int) -> bool:
+    start = address - memory.ctypes.data
+    return 0 <= start <= len(memory) - size and start % aligned == 0
