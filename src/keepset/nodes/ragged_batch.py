@@ -83,6 +83,10 @@ class RaggedBatch(Batch):
         if not all(isinstance(leaf, np.ndarray) for leaf in leaves):
             return stack_leaves(leaves, self.title)
         first = leaves[0]
+        if first.ndim == 1 and ragged_rank in (1, None):
+            joined = self._join_lists(leaves)
+            if joined is not None:
+                return joined
         rank = first.ndim if ragged_rank is None else ragged_rank
         shapes = np.array([leaf.shape for leaf in leaves if leaf.ndim == first.ndim])
         if (
@@ -92,6 +96,15 @@ class RaggedBatch(Batch):
         ):
             return stack_leaves(leaves, self.title)  # raises, and says how the elements differ
         return _ragged(leaves, shapes, rank, self.row_splits_dtype)
+
+    def _join_lists(self, leaves: list[Array]) -> Ragged | None:
+        """As ``_join``, several times as fast, for lists of one dtype; None for anything else."""
+        dtype = leaves[0].dtype
+        if any(leaf.ndim != 1 or leaf.dtype != dtype for leaf in leaves):
+            return None
+        splits = np.zeros(len(leaves) + 1, self.row_splits_dtype)
+        np.cumsum(np.fromiter(map(len, leaves), np.int64, len(leaves)), out=splits[1:])
+        return Ragged(np.concatenate(leaves), splits)
 
 
 def _last_unknown(shape: tuple[int | None, ...]) -> int:
