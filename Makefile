@@ -44,7 +44,7 @@ bench-memory: $(VENV)/.ready ## write and read 10 GB, and show how much memory t
 	@$(VENV)/bin/python benchmarks/memory.py $(if $(GIGABYTES),--gigabytes $(GIGABYTES))
 
 clean: ## remove the environments and everything else that was generated
-	rm -rf $(VENV) $(INTEROP) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(INTEROP) benchmarks/.environments build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find benchmarks examples src tests -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
 # An environment is made once, and again if making it was cut short.

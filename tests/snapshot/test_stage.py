@@ -20,6 +20,7 @@ import keepset as ks
 from keepset.errors import InvalidArgumentError, PendingSnapshotError, SnapshotMissingError
 from keepset.format.commit import Commit
 from keepset.format.log import Log
+from keepset.format.segment import ChunkReader
 from keepset.snapshot.reading.opening import fingerprints_at
 from keepset.storage import open_store
 
@@ -370,3 +371,26 @@ def test_usual_mistakes_are_told_at_once(tmp_path: Path) -> None:
     ds.map(lambda x: {"x": x}).save(tmp_path)
     with pytest.raises(ks.ElementError, match="elements have no 'y'; there are 'x'"):
         ks.load(tmp_path).select("y")
+
+
+def test_later_passes_check_nothing_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    checked = []
+    check = ChunkReader.check
+
+    def counted(self: ChunkReader, *args: Any) -> None:
+        checked.append(args)
+        check(self, *args)
+
+    monkeypatch.setattr(ChunkReader, "check", counted)
+    ds = snapshot(tmp_path, Counted(), count=1000, chunk_bytes=1000)
+    assert xs(ds) == list(range(1000))
+    assert xs(ds) == list(range(1000))
+    once = len(checked)
+    assert once > 5
+    assert xs(ds) == list(range(1000))
+    assert len(checked) == once
+    # What is written anew is another version, and is checked.
+    with pytest.warns(UserWarning, match="starts over"):
+        list(snapshot(tmp_path, Counted(), count=1000, chunk_bytes=1000, mode="write"))
+    assert xs(ds) == list(range(1000))
+    assert len(checked) == 2 * once

@@ -218,8 +218,13 @@ class Log:
         listed = (segment["name"] for segment in body["manifest"]["segments"])
         written = {name for name in listed if name.startswith(f"segments/{run}-")} - committed
         while self.still_has(state, written):
-            if self.add(state, Commit(state.next_number, kind, run, time.time(), body)):
-                return True
+            last, number = state.last, state.next_number
+            if self.add(state, Commit(number, kind, run, time.time(), body)):
+                if self._is_there(last):
+                    return True
+                # All before it was removed in between. Left alone, it would stop everybody.
+                self.store.delete([commit_name(number)])
+                return False
             changes = state.changes
             self.follow(state)
             if state.changes != changes or run in state.fenced:
@@ -232,15 +237,19 @@ class Log:
         If not, a writer that rests on them seemed dead to somebody, who has removed the snapshot or
         dropped what was damaged. The log that it knows is no more.
         """
-        if state.last is not None:
-            try:
-                if self.read(state.last.number).identity != state.last.identity:
-                    return False
-            except (ObjectMissingError, CorruptSnapshotError):
-                return False
+        if not self._is_there(state.last):
+            return False
         if len(segments) <= _FEW:
             return all(map(self.store.exists, segments))
         return segments <= {info.name for info in self.store.list("segments/")}
+
+    def _is_there(self, commit: Commit | None) -> bool:
+        if commit is None:
+            return True
+        try:
+            return self.read(commit.number).identity == commit.identity
+        except (ObjectMissingError, CorruptSnapshotError):
+            return False
 
     def history(self) -> Iterator[Commit]:
         """All commits from the first."""

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import field
+from functools import cached_property
 from typing import Any
 
 from keepset.core.chunk import EMPTY, Chunk
@@ -87,6 +88,11 @@ class SnapshotStage(Node):
     @property
     def title(self) -> str:
         return f"snapshot({self.path!r})"
+
+    @cached_property
+    def opened(self) -> dict[tuple[str, str], Kept]:
+        """The version that was read last, by its place and the run that wrote it."""
+        return {}
 
     def store(self) -> Store:
         return self.root().sub(f"{self.fingerprint}/")
@@ -207,7 +213,14 @@ class _SnapshotCursor(Cursor):
         return True
 
     def _read_version(self, version: Version) -> None:
-        self._kept, self._follows = self._opened(version.manifest), None
+        # Opened once for all passes, so that every chunk is checked once.
+        place, opened = (self._store.url, version.commit.run), self._node.opened
+        kept = opened.get(place)
+        if kept is None or kept.manifest != version.manifest:
+            kept = self._opened(version.manifest)
+            opened.clear()
+            opened[place] = kept
+        self._kept, self._follows = kept, None
         node = self._node
         # Whoever has begun to give elements in their order goes on with that.
         if node.reader is not None and not self._position:
