@@ -13,7 +13,7 @@ export PIP_DEFAULT_TIMEOUT ?= 180
 export PIP_RETRIES ?= 10
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test check test-interop test-faults bench bench-memory clean
+.PHONY: help demo test check test-interop test-faults bench bench-kept bench-memory clean
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 
@@ -40,11 +40,14 @@ test-faults: $(VENV)/.ready ## kill writers KILLS=1000 times, and print where an
 bench: $(INTEROP)/.ready-bench ## measure against the peers; ONLY=shuffle picks by name
 	@$(INTEROP)/bin/python benchmarks/pipeline.py $(addprefix --only=,$(ONLY))
 
+bench-kept: $(VENV)/.ready ## measure kept data against the peers; makes their environments, 8 GB
+	@$(VENV)/bin/python benchmarks/snapshot.py $(addprefix --only=,$(ONLY))
+
 bench-memory: $(VENV)/.ready ## write and read 10 GB, and show how much memory that takes
 	@$(VENV)/bin/python benchmarks/memory.py $(if $(GIGABYTES),--gigabytes $(GIGABYTES))
 
 clean: ## remove the environments and everything else that was generated
-	rm -rf $(VENV) $(INTEROP) benchmarks/.environments build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(INTEROP) benchmarks/.environments benchmarks/.data build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find benchmarks examples src tests -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
 # An environment is made once, and again if making it was cut short.

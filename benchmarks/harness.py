@@ -30,12 +30,13 @@ HERE = Path(__file__).resolve().parent
 
 @dataclass(frozen=True)
 class Contender:
-    """Somebody who takes part; ``module`` is its file under ``contenders``."""
+    """Somebody who takes part, with the module and, if it has several, the table of its jobs."""
 
     name: str
     module: str
     role: Literal["subject", "yardstick", "peer"]
     python: str = sys.executable
+    table: str | None = None
 
 
 @dataclass(frozen=True)
@@ -261,7 +262,7 @@ def run(
     with ExitStack() as stack:
         workers = []
         for contender in contenders:
-            worker = Worker(contender, table, settings)
+            worker = Worker(contender, contender.table or table, settings)
             stack.callback(worker.close)
             workers.append(worker)
         versions = {w.contender.name: w.facts.get("versions", {}) for w in workers}

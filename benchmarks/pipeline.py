@@ -24,14 +24,14 @@ RESULTS = HERE / "results" / "pipeline.json"
 
 # The first that has a chain gives the output which the others must equal.
 CONTENDERS = (
-    Contender("generators", "generators", "yardstick"),
-    Contender("inlined", "inlined", "yardstick"),
-    Contender("numpy", "numpy_by_hand", "yardstick"),
-    Contender(KEEPSET, "keepset", "subject"),
-    Contender("tf.data", "tf_data", "peer"),
-    Contender("grain", "grain", "peer"),
-    Contender("torch", "torch_dataloader", "peer"),
-    Contender("torch nodes", "torchdata_nodes", "peer"),
+    Contender("generators", "contenders.generators", "yardstick"),
+    Contender("inlined", "contenders.inlined", "yardstick"),
+    Contender("numpy", "contenders.numpy_by_hand", "yardstick"),
+    Contender(KEEPSET, "contenders.keepset", "subject"),
+    Contender("tf.data", "contenders.tf_data", "peer"),
+    Contender("grain", "contenders.grain", "peer"),
+    Contender("torch", "contenders.torch_dataloader", "peer"),
+    Contender("torch nodes", "contenders.torchdata_nodes", "peer"),
 )
 COMPARED = ("generators", "numpy", BEST_PEER, "tf.data")
 

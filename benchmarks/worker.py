@@ -68,7 +68,10 @@ def digest(iterator: Iterator[Any]) -> dict[str, Any]:
 
 def digest_shuffled(iterator: Iterator[Any]) -> dict[str, Any]:
     """Hash the batch sizes and the sorted rows; say whether the rows came out of order."""
-    batches = [np.asarray(batch) for batch in iterator]
+    found = list(iterator)
+    if found and isinstance(found[0], Mapping):
+        return _digest_shapes(found)
+    batches = [np.asarray(batch) for batch in found]
     rows = np.concatenate(batches)
     ordered = np.sort(rows)
     total = hashlib.blake2b(digest_size=16)
@@ -77,12 +80,35 @@ def digest_shuffled(iterator: Iterator[Any]) -> dict[str, Any]:
     return {"digest": f"{len(batches)} batches, {total.hexdigest()}", "moved": moved}
 
 
+def _digest_shapes(batches: list[Mapping[str, Any]]) -> dict[str, Any]:
+    """Hash names, dtypes and shapes: these rows are some of all, and others each time."""
+    total = hashlib.blake2b(digest_size=16)
+    for batch in batches:
+        for name in sorted(batch):
+            rows = _rows_of(batch[name])
+            kinds = {(np.asarray(row).dtype.kind, np.ndim(row)) for row in rows}
+            total.update(f"{name} {len(rows)} {sorted(kinds)}".encode())
+    return {"digest": f"{len(batches)} batches, {total.hexdigest()}", "moved": 1.0}
+
+
+def _rows_of(column: Any) -> list[Any]:
+    """The rows of a batch, in whatever form a tool gives them."""
+    return [column[i] for i in range(len(column))]
+
+
+def _is_stretches(element: Any) -> bool:
+    """Whether this is many rows of different lengths: a Jagged, a Ragged or an array of bytes."""
+    is_objects = isinstance(element, np.ndarray) and element.dtype == object
+    return is_objects or hasattr(element, "offsets") or hasattr(element, "row_splits")
+
+
 def _feed(total: Any, element: Any) -> None:
     if isinstance(element, Mapping):
         for key in sorted(element):
             total.update(f"key {key}".encode())
             _feed(total, element[key])
-    elif isinstance(element, tuple | list):
+    elif isinstance(element, tuple | list) or _is_stretches(element):
+        element = _rows_of(element)
         # Some collate tuples into lists; for a consumer who unpacks them that is the same.
         total.update(f"tuple {len(element)}".encode())
         for part in element:
@@ -108,7 +134,7 @@ class Server:
     """The requests, one method each."""
 
     def __init__(self, module: str, table: str) -> None:
-        contender = importlib.import_module(f"contenders.{module}")
+        contender = importlib.import_module(module)
         self._jobs: dict[str, Build] = getattr(contender, table)
         self._notes: dict[str, str] = getattr(contender, "NOTES", {})
         self._distributions: tuple[str, ...] = contender.DISTRIBUTIONS
