@@ -157,12 +157,13 @@ class ChunkSource:
         else:
             data = view[entry.offset : entry.offset + entry.stored_bytes]
         if len(data) != entry.stored_bytes:
+            end = entry.offset + len(data) if view is None else len(view)
             raise CorruptSnapshotError(
-                f"{self.store.url}/{segment.name} ends at byte {entry.offset + len(data)}, but "
+                f"{self.store.url}/{segment.name} ends at byte {end}, but "
                 f"{segment.size_bytes} bytes were kept; restore the file from a copy, or drop what "
                 "is damaged with `keepset verify --repair`",
                 path=segment.name,
-                byte=entry.offset + len(data),
+                byte=end,
             )
         return data
 
