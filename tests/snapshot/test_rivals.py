@@ -58,13 +58,23 @@ def remove_what_is_committed(store: Store) -> None:
             return
 
 
-def test_whoever_has_lost_gives_everything_and_lets_others_write(tmp_path: Path) -> None:
+def test_whoever_has_lost_gives_everything_and_lets_others_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_background = first_pass.FirstPass.commit
+
+    def at_once(self: first_pass.FirstPass, draws: dict[str, Any]) -> None:
+        in_background(self, draws)
+        assert self._last_cut is not None
+        self._last_cut.result()
+
+    monkeypatch.setattr(first_pass.FirstPass, "commit", at_once)
     one = iter(kept(tmp_path))
     given = take(one, 12)
     with dead_writers():
         other = iter(kept(tmp_path, on_pending="error"))
         ahead = take(other, 30)
-    given += take(one, 20)
+    given += take(one, 24)
     # The first has noticed that it is not alone, and no longer says that it writes.
     runs = {holder.run for holder in lease.holders(of(tmp_path))}
     assert len(runs) == 1
