@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -11,16 +12,16 @@ class Codec:
     """Either Arrow itself compresses each buffer of a message, or a frame holds a whole message.
 
     Frames that follow each other decompress to what the messages were, one after another, so
-    that ordinary tools open such a file.
+    that ordinary tools open such a file. Neither direction holds the interpreter's lock.
     """
 
     name: str
     suffix: str
     arrow_name: str | None = None
-    compress: Callable[[bytes | memoryview], bytes] | None = None
-    # Into a buffer of exactly the right size, so that a forged frame cannot ask for more; damage
-    # is a ValueError.
-    decompress_into: Callable[[bytes | memoryview, bytearray], int] | None = None
+    compress: Callable[[bytes | memoryview], bytes | bytearray] | None = None
+    # What is in a frame, and how large that is said to be. No more memory is taken than for that,
+    # whatever the frame says; damage, and anything that is larger, is a ValueError.
+    decompress: Callable[[bytes | memoryview, int], Any] | None = None
 
     @property
     def is_framed(self) -> bool:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import cramjam
+import deflate
 
 from keepset.codecs.codec import Codec
 
-_LEVEL = 6  # what gzip itself does, and about as fast as it gets before files grow a lot
+# Twice as fast as zlib at its level 6, and at most a few per cent larger.
+_LEVEL = 4
 
 
-def _compress(data: bytes | memoryview) -> bytes:
-    return bytes(cramjam.gzip.compress(data, level=_LEVEL))
+def _compress(data: bytes | memoryview) -> bytearray:
+    return deflate.gzip_compress(data, _LEVEL)
 
 
-def _decompress_into(data: bytes | memoryview, target: bytearray) -> int:
+def _decompress(data: bytes | memoryview, size: int) -> bytearray:
     try:
-        return int(cramjam.gzip.decompress_into(data, target))
-    except cramjam.DecompressionError as error:
-        raise ValueError(str(error)) from error
+        # A size of zero would mean: as large as the frame says.
+        return deflate.gzip_decompress(data, max(size, 1))
+    except deflate.DeflateError as error:
+        raise ValueError(f"{error}: the gzip member is damaged") from error
 
 
-GZIP = Codec("GZIP", ".arrows.gz", compress=_compress, decompress_into=_decompress_into)
+GZIP = Codec("GZIP", ".arrows.gz", compress=_compress, decompress=_decompress)

@@ -108,6 +108,13 @@ class Node(ABC):
         """The elements at these positions (all inside the data), in this order."""
         raise NotAddressableError(self.obstacle() or f"{self.title} has no gather")
 
+    def cursor_over(self, order: Callable[[Array], Array], length: int, run: Run) -> Cursor | None:
+        """A cursor over the elements at ``order(0)``, ``order(1)`` and so on, ``length`` of them.
+
+        For those who save work by knowing what comes next; otherwise None, and ``gather`` does it.
+        """
+        return None
+
     @property
     def pick(self) -> Callable[[int], Any] | None:
         """Gives the element at a position inside the data; None if only ``gather`` does.

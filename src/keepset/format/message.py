@@ -13,18 +13,20 @@ _RECORD_BATCH = 3
 _BUFFER = 16  # an offset and a length
 
 
-def column_ends(message: bytes | memoryview, schema: pa.Schema) -> list[int]:
+def column_ends(
+    message: bytes | memoryview, schema: pa.Schema, size: int | None = None
+) -> list[int]:
     """Where the description of a message ends, and then the bytes of each column.
 
     A column's buffers follow each other, so that a column can be checked and fetched by itself.
+    If ``size`` is given, that of the whole message, its description is enough of it.
     """
-    size = int.from_bytes(message[4:_PREFIX], "little")
-    body = _PREFIX + size
+    body = _PREFIX + int.from_bytes(message[4:_PREFIX], "little")
     starts = _buffer_starts(message[_PREFIX:body])
     counts = [buffer_count(field.type) for field in schema]
     if sum(counts) != len(starts):
         raise ValueError(f"{len(starts)} buffers were found where {sum(counts)} were expected")
-    starts.append(len(message) - body)
+    starts.append((len(message) if size is None else size) - body)
     return [body + starts[first] for first in accumulate(counts, initial=0)]
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -17,6 +18,7 @@ from keepset.format.layout import Layout
 from keepset.format.message import column_ends, read_batch, read_columns
 
 _MAGIC = b"ARROW1\0\0"
+_LARGE_BYTES = 1 << 16
 # What gzip makes of zeros, and a little more; snappy reaches a fraction of it.
 _MOST_EXPANSION = 1100
 
@@ -65,19 +67,27 @@ class _Collected:
     closed = False
 
     def __init__(self) -> None:
-        self._parts: list[bytes] = []
+        self._parts: list[memoryview | bytes] = []
 
     def write(self, data: Any) -> int:
-        # Arrow hands out views of memory that it may free.
-        self._parts.append(bytes(data))
-        return len(self._parts[-1])
+        # A buffer owns its memory, or holds whoever does. Everything else may be freed.
+        in_place = isinstance(data, pa.Buffer) and data.size >= _LARGE_BYTES
+        part = memoryview(data) if in_place else bytes(data)
+        self._parts.append(part)
+        return len(part)
 
     def flush(self) -> None:
         """Nothing is held back."""
 
-    def take(self) -> bytes:
-        data, self._parts = b"".join(self._parts), []
-        return data
+    def take(self) -> list[memoryview]:
+        """What was written: large buffers where they lie, and what is between them joined."""
+        parts, self._parts = self._parts, []
+        groups = groupby(parts, key=lambda part: isinstance(part, bytes))
+        return [
+            memoryview(part)
+            for are_copies, group in groups
+            for part in ([b"".join(group)] if are_copies else group)
+        ]
 
 
 class SegmentWriter:
@@ -98,40 +108,55 @@ class SegmentWriter:
 
     def write(self, chunk: Chunk) -> ChunkEntry:
         self._writer.write_batch(self._layout.encode(chunk))
-        message = self._collected.take()
+        parts = self._collected.take()
         if self._head is None:
-            # Arrow writes what comes before the chunks together with the first of them.
-            end = self._end_of_head(message)
-            self._head, message = self._put(message[:end]), message[end:]
-        offset = self._position
+            # Arrow writes what comes before the chunks together with the first of them. Neither
+            # that nor the description of a message is a buffer, so that they are one part.
+            end = self._end_of_head(parts[0])
+            self._head, parts[0] = self._put(bytes(parts[0][:end])), parts[0][end:]
+        offset, size = self._position, sum(part.nbytes for part in parts)
         if self._codec.is_framed:
-            stored, checksum = self._put(message)
-            return ChunkEntry(offset, len(chunk), (stored,), (checksum,), len(message))
-        self._target.write(message)
-        self._position += len(message)
-        view = memoryview(message)
-        ends = tuple(column_ends(view, self._layout.schema))
-        checksums = tuple(crc32c(view[a:b]) for a, b in pairwise((0, *ends)))
-        return ChunkEntry(offset, len(chunk), ends, checksums, len(message))
+            stored, checksum = self._put(b"".join(parts))
+            return ChunkEntry(offset, len(chunk), (stored,), (checksum,), size)
+        ends = tuple(column_ends(parts[0], self._layout.schema, size))
+        # Before they are written: a disk that begins at once reads the same memory.
+        checksums = _checksums(parts, ends)
+        for part in parts:
+            self._target.write(part)
+        self._position += size
+        return ChunkEntry(offset, len(chunk), ends, checksums, size)
 
     def close(self) -> SegmentEntry:
         """Write what comes after the chunks, and say what the segment is."""
         assert self._head is not None, "a segment has at least one chunk"
         self._writer.close()
-        foot = self._put(self._collected.take())
+        foot = self._put(b"".join(self._collected.take()))
         return SegmentEntry(self.name, self._position, *self._head, *foot)
 
-    def _end_of_head(self, data: bytes) -> int:
+    def _end_of_head(self, data: memoryview) -> int:
         schema = 0 if self._codec.is_framed else len(_MAGIC)
         return schema + 8 + int.from_bytes(data[schema + 4 : schema + 8], "little")
 
     def _put(self, data: bytes) -> tuple[int, int]:
         """Write one frame or piece; its size and checksum."""
-        if self._codec.compress is not None:
-            data = self._codec.compress(data)
-        self._target.write(data)
-        self._position += len(data)
-        return len(data), crc32c(data)
+        compress = self._codec.compress
+        stored = data if compress is None else compress(data)
+        self._target.write(stored)
+        self._position += len(stored)
+        return len(stored), crc32c(stored)
+
+
+def _checksums(parts: list[memoryview], ends: Sequence[int]) -> tuple[int, ...]:
+    """The CRC-32C of the bytes up to each end, from the one before."""
+    found, rest, left = [], iter(parts), memoryview(b"")
+    for start, stop in pairwise((0, *ends)):
+        checksum, missing = 0, stop - start
+        while missing > 0:
+            left = left or next(rest)
+            checksum = crc32c(left[:missing], checksum)
+            missing, left = missing - len(left[:missing]), left[missing:]
+        found.append(checksum)
+    return tuple(found)
 
 
 class ChunkReader:
@@ -185,15 +210,16 @@ class ChunkReader:
         return [self._layout.encodings[i].place(batch.column(i)) for i in chosen]
 
     def _message(self, data: Any, entry: ChunkEntry) -> pa.Buffer:
-        if self._codec.decompress_into is None:
+        if self._codec.decompress is None:
             return pa.py_buffer(data)
         if entry.raw_bytes > _MOST_EXPANSION * len(data):
             raise ValueError(f"{entry.raw_bytes} bytes cannot come out of {len(data)}")
-        target = bytearray(entry.raw_bytes)
-        size = self._codec.decompress_into(data, target)
-        if size != entry.raw_bytes:
-            raise ValueError(f"{size} bytes were found where {entry.raw_bytes} were expected")
-        return pa.py_buffer(target)
+        message = self._codec.decompress(data, entry.raw_bytes)
+        if len(message) != entry.raw_bytes:
+            raise ValueError(
+                f"{len(message)} bytes were found where {entry.raw_bytes} were expected"
+            )
+        return pa.py_buffer(message)
 
     def _damaged(self, entry: ChunkEntry, start: int, what: str) -> CorruptSnapshotError:
         at = entry.offset + start

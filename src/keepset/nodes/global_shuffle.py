@@ -49,6 +49,10 @@ class GlobalShuffle(Indexed):
     def randomness(self) -> Randomness:
         return self.source
 
+    @property
+    def jumps(self) -> bool:
+        return True
+
     def cardinality(self) -> int:
         return self.parent.cardinality()
 

@@ -20,6 +20,17 @@ _MOST_BYTES_OF_ALL = 128 << 20
 _active: WeakSet[ReadAhead] = WeakSet()
 
 
+def threads_for(source: ChunkSource) -> BackgroundThreads | None:
+    """The threads that load chunks ahead of their use; None where they would save no time.
+
+    On a single core they only take turns with the reader, unless there is a disk to wait for.
+    """
+    if source.store.is_remote:
+        return background_threads(_REMOTE_THREADS)
+    limit = cores()
+    return background_threads(limit) if limit > 1 or source.is_slow else None
+
+
 class ReadAhead:
     """Loads for one reader, which says at every step what it will need then.
 
@@ -30,12 +41,7 @@ class ReadAhead:
         self._source = source
         is_remote = source.store.is_remote
         self.most = _REMOTE_THREADS if is_remote else max(2, cores() + 1)
-        self._limit = _REMOTE_THREADS if is_remote else cores()
         self._loads: dict[int, Load] = {}
-
-    @property
-    def _threads(self) -> BackgroundThreads:
-        return background_threads(self._limit)
 
     def take(self, number: int, coming: Sequence[int] = ()) -> Load:
         """A chunk that is needed now; those that are ``coming`` are loaded in the meantime."""
@@ -56,7 +62,8 @@ class ReadAhead:
             for number in coming[: self.most]
             if number in self._loads or not self._source.is_quick(number)
         ]
-        if not wanted:
+        threads = threads_for(self._source) if wanted else None
+        if threads is None:
             return self.close()
         _active.add(self)
         share = _MOST_BYTES_OF_ALL // len(_active)
@@ -71,7 +78,7 @@ class ReadAhead:
                     continue
                 load = self._source.request(number)
                 if not load.has_begun:
-                    self._threads.submit(load)
+                    threads.submit(load)
             self._loads[number] = load
             taken += self._source.expected_bytes(number) if load.size is None else load.size
         return None

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from keepset.core.chunk import Chunk
-from keepset.core.cursor import Cursor, PositionCursor
+from keepset.core.cursor import Cursor, GatherCursor, PositionCursor
 from keepset.core.dtypes import Array
 from keepset.core.node import Node, stage
 from keepset.core.run import Run
@@ -19,6 +19,7 @@ from keepset.nodes.select import selected
 from keepset.snapshot.reading.in_order import Reading, open_reading
 from keepset.snapshot.reading.kept import Kept
 from keepset.snapshot.reading.opening import Location
+from keepset.snapshot.reading.shuffled import ShuffledCursor
 
 
 @stage
@@ -48,7 +49,7 @@ class Replay(Node):
     def cursor(self, run: Run) -> Cursor:
         if self.shard is None and self.kept.manifest.order is not None:
             if self.step != 1 or self.first:
-                return PositionCursor(self._between, self.cardinality())
+                return GatherCursor(self._between, self.cardinality())
             return _ReplayCursor(open_reading(self.kept), self.cardinality())
         # Rows that lie next to each other are views of one chunk after another.
         return _ReplayCursor(open_reading(self.kept, self._rows()), self.cardinality())
@@ -82,9 +83,18 @@ class Replay(Node):
         return None
 
     def gather(self, indices: Array, run: Run) -> Chunk:
+        return self.kept.gather(self._rows_at(np.asarray(indices)))
+
+    def cursor_over(self, order: Callable[[Array], Array], length: int, run: Run) -> Cursor | None:
+        # Rows of mapped files are gathered from where they are.
+        if self.kept.source.may_be_plain:
+            return None
+        return ShuffledCursor(self.kept, lambda at: self._rows_at(order(at)), length)
+
+    def _rows_at(self, indices: Array) -> Array:
         rows = self._rows()
-        places = rows.start + np.asarray(indices) * rows.step
-        return self.kept.gather(places if self.shard is not None else self.kept.rows_at(places))
+        places = rows.start + indices * rows.step
+        return places if self.shard is not None else self.kept.rows_at(places)
 
     def _between(self, start: int, stop: int) -> Chunk:
         rows = self._rows()[start:stop]
