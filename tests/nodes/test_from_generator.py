@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
+import hypothesis
 import numpy as np
 import pytest
+from hypothesis import strategies as st
 
 import keepset as ks
+from keepset.core.run import start
 
 
 def test_it_never_runs_ahead_of_its_consumer() -> None:
@@ -130,3 +134,86 @@ def test_a_number_beyond_the_signature_is_refused() -> None:
     assert "at element 2" in caught.value.__notes__[0]
     assert [int(x) for x in ds.prefetch(9).ignore_errors()] == [1, 2, 4, 5]
     assert [x.tolist() for x in ds.batch(5).ignore_errors()] == [[4, 5]]
+
+
+# Dicts that are alike, which become columns as they come:
+
+LEAVES: list[Any] = [
+    1, 2, 2**63, -(2**63), 2.5, True, "text", b"bytes", None, [1, 2], (1, b"x"), {"z": 1},
+    np.int64(3), np.float32(4), np.bool_(True), np.datetime64(5, "s"), np.datetime64(6, "us"),
+    np.arange(3), np.arange(4), np.arange(3.0), np.arange(3, dtype=">i4"), np.array(7),
+    np.arange(6).reshape(2, 3), np.arange(6).reshape(3, 2).T, np.zeros((0, 2)),
+    np.array(["a", "b"]), np.zeros(10_000), ks.Ragged(np.arange(3), [0, 1, 3]),
+]  # fmt: skip
+
+
+def text_of(element: Any) -> str:
+    """All there is to an element: types, dtypes, shapes, the order of keys."""
+    if isinstance(element, dict):
+        return str([(key, text_of(item)) for key, item in element.items()])
+    if isinstance(element, np.ndarray):
+        return f"{element.dtype} {element.shape} {element.tolist()}"
+    return f"{type(element)} {element!r}"
+
+
+@hypothesis.given(
+    st.lists(st.tuples(st.integers(0, len(LEAVES) - 1), st.booleans()), min_size=1, max_size=6),
+    st.integers(16, 40),
+)
+def test_many_rows_at_once_are_what_they_are_one_by_one(
+    kinds: list[tuple[int, bool]], size: int
+) -> None:
+    rows = [
+        {"b": np.float32(i), "a": LEAVES[kind]} if turned else {"a": LEAVES[kind], "b": i}
+        for kind, turned in kinds
+        for i in range(20)
+    ]
+    one_by_one = list(map(text_of, ks.Dataset.from_generator(lambda: iter(rows))))
+    node = ks.Dataset.from_generator(lambda: iter(rows))._node
+    cursor = node.cursor(start(node))
+    together: list[str] = []
+    while chunk := cursor.read(size):
+        together += map(text_of, chunk.rows)
+    assert together == one_by_one
+    again = node.cursor(start(node))
+    again.read(size)
+    behind = node.cursor(start(node))
+    behind.restore(again.state())
+    assert list(map(text_of, behind.read(1).rows)) == list(map(text_of, again.read(1).rows))
+
+
+def test_a_buffer_that_is_used_again_is_copied_in_time() -> None:
+    def source() -> Iterator[dict[str, Any]]:
+        row: dict[str, Any] = {"x": np.zeros(4), "i": 0}
+        for i in range(100):
+            row["x"][:], row["i"] = i, i
+            yield row
+
+    batch = next(iter(ks.Dataset.from_generator(source).batch(100)))
+    assert batch["x"][:, 0].tolist() == batch["i"].tolist() == list(range(100))
+    assert batch["x"].flags.writeable
+
+
+def test_an_error_comes_behind_the_rows_before_it() -> None:
+    def source() -> Iterator[dict[str, int]]:
+        for i in range(20):
+            yield {"x": i}
+        raise ConnectionError("lost")
+
+    node = ks.Dataset.from_generator(source)._node
+    cursor = node.cursor(start(node))
+    assert [int(row["x"]) for row in cursor.read(100).rows] == list(range(20))
+    with pytest.raises(ConnectionError, match="lost") as caught:
+        cursor.read(100)
+    assert "at element 20" in caught.value.__notes__[0]
+    assert not len(cursor.read(100))
+
+
+def test_a_number_beyond_64_bits_is_refused_where_it_is() -> None:
+    rows = [{"x": i if i != 30 else 2**70} for i in range(50)]
+    ds = ks.Dataset.from_generator(lambda: iter(rows))
+    with pytest.raises(ks.ElementError, match="64 bits") as caught:
+        list(ds.batch(25))
+    assert "at element 30" in caught.value.__notes__[0]
+    got = [int(e["x"]) for e in ds.prefetch(50).ignore_errors()]
+    assert got == [i for i in range(50) if i != 30]

@@ -426,3 +426,49 @@ def test_importing_the_storage_does_not_import_obstore() -> None:
     modules = json.loads(subprocess.check_output([sys.executable, "-c", program], text=True))
     assert "keepset.storage.objects" in modules
     assert "obstore" not in modules
+
+
+def test_the_disk_begins_while_a_file_is_written(
+    local: LocalStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[tuple[int, int]] = []
+
+    def note(descriptor: int, offset: int, length: int) -> None:
+        assert os.fstat(descriptor).st_size == offset + length
+        begun.append((offset, length))
+
+    monkeypatch.setattr(durable, "_begin_write_back", note)
+    part = bytes(durable._WRITE_BACK_BYTES // 2)
+    with local.writer("x") as writer:
+        for _ in range(5):
+            writer.write(part)
+        writer.write(3 * part)
+        assert begun == [
+            (0, 2 * len(part)),
+            (2 * len(part), 2 * len(part)),
+            (4 * len(part), 4 * len(part)),
+        ]
+    assert local.size("x") == 8 * len(part)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks the system in the way of Linux")
+def test_what_the_disk_has_begun_with_is_synced_all_the_same(
+    local: LocalStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert durable._sync_file_range() is not None
+    writer = local.writer("x")
+    monkeypatch.setattr(os, "fsync", FailingCall(os.fsync, 1, errno.EIO, once=False))
+    writer.write(bytes(durable._WRITE_BACK_BYTES))
+    with pytest.raises(StorageError):
+        writer.close()
+    assert not local.exists("x")
+
+
+def test_without_a_way_to_begin_early_files_are_written_all_the_same(
+    local: LocalStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(durable, "_sync_file_range", lambda: None)
+    data = bytes(range(256)) * (durable._WRITE_BACK_BYTES // 128)
+    with local.writer("x") as writer:
+        writer.write(data)
+    assert local.read("x") == data

@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import chain, islice
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from keepset.core.chunk import EMPTY, Chunk
+from keepset.core.column import Column
 from keepset.core.conform import conformer
 from keepset.core.cursor import Cursor, State
-from keepset.core.dtypes import PLAIN_SCALARS, StringType
+from keepset.core.dtypes import PLAIN_SCALARS, Array, StringType
 from keepset.core.element import to_element
 from keepset.core.node import UNKNOWN, Node, must_run, stage
 from keepset.core.run import Run
 from keepset.core.spec import Spec, TensorSpec
-from keepset.core.structure import LEAF
+from keepset.core.structure import LEAF, structure_of
 from keepset.errors import InvalidArgumentError
 from keepset.nodes.row_loop import explain
 
 # Python numbers cannot change after they were yielded, and become arrays quickest by the many.
 _LITERALS_DTYPE = {int: np.dtype(np.int64), float: np.dtype(np.float64), bool: np.dtype(np.bool_)}
 _LITERALS = frozenset(_LITERALS_DTYPE)
+
+# Fewer rows are not worth a look at what they have in common.
+_FEWEST_ALIKE = 16
+# Of larger arrays those that nobody else has are better taken as they are than copied.
+_LARGEST_COPIED_BYTES = 16 << 10
+_SMALLEST, _LARGEST = -(1 << 63), (1 << 63) - 1
+_END = object()
 
 
 @stage
@@ -61,6 +69,7 @@ class _GeneratorCursor(Cursor):
         self._convert = to_element if signature is None else conformer(signature)
         self._literals = _literals_of(signature)
         self._as_they_are = self._literals | _scalars_of(signature)
+        self._may_be_alike = signature is None
         self._generator: Iterator[Any] | None = None
         self._values: Iterator[Any] | None = None  # what it yields, and what was taken back
         self._read = 0
@@ -75,6 +84,39 @@ class _GeneratorCursor(Cursor):
     def read(self, max_rows: int) -> Chunk:
         if self._error is not None:
             self._raise(self._error)
+        chunk = None
+        if self._may_be_alike and max_rows >= _FEWEST_ALIKE:
+            chunk = self._read_alike(max_rows)
+        if chunk is None:
+            chunk = self._read_any(max_rows)
+        self._read += len(chunk)
+        if self._error is not None and not len(chunk):
+            self._raise(self._error)
+        return chunk
+
+    def _read_alike(self, max_rows: int) -> Chunk | None:
+        """Dicts that have the same keys and types; None if the first one is something else."""
+        rows: _AlikeRows | None = None
+        odd: Any = _END
+        try:
+            values = islice(self._open(), max_rows)
+            first: Any = next(values, _END)
+            if _AlikeRows.can_hold(first):
+                rows = _AlikeRows(first)
+                odd = rows.collect(values)
+            else:
+                odd = first
+        except Exception as error:
+            self._error = explain(error, self._node.title, self._read + (len(rows) if rows else 0))
+            self._has_failed = True
+        if odd is not _END:
+            self._may_be_alike = False
+            self._values = chain([odd], self._open())
+        if rows is None:
+            return EMPTY if odd is _END else None
+        return rows.chunk()
+
+    def _read_any(self, max_rows: int) -> Chunk:
         out: list[Any] = []
         append, convert, as_they_are = out.append, self._convert, self._as_they_are
         kind: type | None = None  # that of the last value, if it was taken as it is
@@ -97,11 +139,7 @@ class _GeneratorCursor(Cursor):
             # Either a value was not what was promised, or the generator itself failed, and with
             # that has ended.
             self._has_failed = not converting
-        chunk = self._chunk_of(out, kinds & self._literals) if out else EMPTY
-        self._read += len(chunk)
-        if self._error is not None and not len(chunk):
-            self._raise(self._error)
-        return chunk
+        return self._chunk_of(out, kinds & self._literals) if out else EMPTY
 
     def _chunk_of(self, values: list[Any], literals: set[type]) -> Chunk:
         """Elements, and Python numbers that are still to become some: all at once if alike."""
@@ -158,6 +196,104 @@ class _GeneratorCursor(Cursor):
                 close()
 
 
+class _AlikeRows:
+    """Dicts that all have the keys of the first one, and leaves of its types, as columns.
+
+    A leaf is copied the moment it comes, because the generator may use its buffer again. That is
+    quicker than to make an element of every row first, and columns of the elements then.
+    """
+
+    def __init__(self, first: dict[Any, Any]) -> None:
+        self._structure, self._keys = structure_of(first), tuple(first)
+        self._leaves = {key: _leaves_like(item) for key, item in first.items()}
+        self.collect([first])
+
+    @staticmethod
+    def can_hold(value: Any) -> bool:
+        return type(value) is dict and len(value) > 0 and all(map(_is_plain, value.values()))
+
+    def collect(self, rows: Iterable[Any]) -> Any:
+        """Take rows up to one that is not like the first; gives that one, or ``_END``."""
+        keys, takes = self._keys, [(key, leaves.take) for key, leaves in self._leaves.items()]
+        for row in rows:
+            if type(row) is not dict or tuple(row) != keys:
+                return row
+            for key, take in takes:
+                if not take(row[key]):
+                    return row
+        return _END
+
+    def __len__(self) -> int:
+        # The last leaf of a row is taken last.
+        return len(self._leaves[self._keys[-1]].taken)
+
+    def chunk(self) -> Chunk:
+        length = len(self)
+        columns: list[Column] = [
+            self._leaves[key].column(self._leaves[key].taken[:length])
+            for key in self._structure.keys
+        ]
+        return Chunk.from_columns(self._structure, columns, length)
+
+
+class _Leaves(NamedTuple):
+    """The leaves of one column."""
+
+    taken: list[Any]
+    take: Callable[[Any], bool]  # False for what is not like the first one
+    column: Callable[[list[Any]], Array]
+
+
+def _leaves_like(first: Any) -> _Leaves:
+    if type(first) is np.ndarray:
+        return _arrays_like(first)
+    kind, taken = type(first), list[Any]()
+    append = taken.append
+
+    def take(item: Any) -> bool:
+        if type(item) is not kind or (kind is int and not _SMALLEST <= item <= _LARGEST):
+            return False
+        append(item)
+        return True
+
+    def column(items: list[Any]) -> Array:
+        array = np.empty(len(items), _LITERALS_DTYPE.get(kind, object if kind is bytes else kind))
+        array[:] = items
+        return array
+
+    return _Leaves(taken, take, column)
+
+
+def _arrays_like(first: Array) -> _Leaves:
+    dtype, shape, taken = first.dtype, first.shape, list[bytes]()
+    append, array_type = taken.append, np.ndarray
+
+    def take(item: Any) -> bool:
+        if type(item) is not array_type or item.shape != shape or item.dtype is not dtype:
+            return False
+        append(item.tobytes())
+        return True
+
+    def column(items: list[bytes]) -> Array:
+        return np.frombuffer(bytearray().join(items), dtype).reshape(len(items), *shape)
+
+    return _Leaves(taken, take, column)
+
+
+def _is_plain(item: Any) -> bool:
+    """Whether a leaf is one that rows which are alike may have."""
+    kind = type(item)
+    if kind is np.ndarray:
+        return item.ndim > 0 and 0 < item.nbytes <= _LARGEST_COPIED_BYTES and _is_basic(item.dtype)
+    if kind is int:
+        return bool(_SMALLEST <= item <= _LARGEST)
+    return kind in (bytes, bool, float) or (kind in PLAIN_SCALARS and _is_basic(item.dtype))
+
+
+def _is_basic(dtype: np.dtype[Any]) -> bool:
+    return dtype.kind in "biufc" and dtype.isbuiltin == 1 and dtype is np.dtype(dtype.type)
+
+
 def _fail(error: Exception) -> None:
     raise error
 
@@ -165,7 +301,7 @@ def _fail(error: Exception) -> None:
 def _scalars_of(signature: Any) -> frozenset[type]:
     """The types whose values are elements already, and as promised."""
     if signature is None:
-        return PLAIN_SCALARS
+        return frozenset(PLAIN_SCALARS)
     if not isinstance(signature, TensorSpec) or signature.shape != ():
         return frozenset()
     if isinstance(signature.dtype, StringType):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import struct
 import threading
@@ -111,6 +110,8 @@ class CachedStore(Store):
         key = f"{self._store.object_url(name)}\n{number}\n{BLOCK_BYTES}".encode(
             errors="surrogatepass"
         )
+        import hashlib  # brings a whole library of ciphers, which only those need who cache
+
         return os.path.join(self._folder, hashlib.sha256(key).hexdigest()[:40] + _SUFFIX)
 
     def _load(self, name: str, number: int) -> memoryview | None:

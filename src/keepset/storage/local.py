@@ -188,8 +188,11 @@ class LocalStore(Store):
                 return TemporaryFile(folder)
         above = name.split("/")[:-1]
         for depth in range(len(above) + 1):
-            make_folder(os.path.join(self._root, *above[:depth]))
-        self._ready.add(folder)
+            path = os.path.join(self._root, *above[:depth])
+            # One above that was made before is there, or made again with the one below it.
+            if path == folder or path not in self._ready:
+                make_folder(path)
+                self._ready.add(path)
         return TemporaryFile(folder)
 
 

@@ -6,8 +6,10 @@ import math
 import os
 import queue
 import threading
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 
 import numpy as np
 
@@ -20,12 +22,21 @@ from keepset.format.manifest import Manifest
 from keepset.format.order import OrderBuilder
 from keepset.snapshot.writing.segments import Segments
 from keepset.snapshot.writing.sizes import CHUNK_BYTES, SEGMENT_BYTES
-from keepset.snapshot.writing.staging import Staging, copied
+from keepset.snapshot.writing.staging import (
+    Block,
+    Form,
+    Staging,
+    copied,
+    is_read_only,
+    loose_columns,
+)
 from keepset.storage import Store
 
 # Elements of many shards that wait for their chunks to fill.
 _MOST_STAGED_BYTES = 64 << 20
 _MOST_WAITING = 4
+# Larger blocks are seldom worth their memory once they are written.
+_LARGEST_SPARE_BYTES = 16 << 20
 
 
 class Recorder:
@@ -34,6 +45,9 @@ class Recorder:
     ``add`` copies and returns; encoding, compressing and writing happen behind it. ``cut`` makes
     everything so far durable and gives the manifest of what was added since the last cut. An error
     of the thread comes out of the next call.
+
+    With ``holds_views`` arrays that cannot be written to are not copied: for those who let nobody
+    run meanwhile that could change what they are views of.
     """
 
     def __init__(
@@ -47,9 +61,11 @@ class Recorder:
         chunk_bytes: int = CHUNK_BYTES,
         segment_bytes: int = SEGMENT_BYTES,
         on_durable: Callable[[int], None] | None = None,
+        holds_views: bool = False,
     ) -> None:
-        self._chunk_bytes = chunk_bytes
+        self._chunk_bytes, self._holds_views = chunk_bytes, holds_views
         self._staged: dict[int, Staging] = {}
+        self._spare: deque[Block] = deque()  # written and free
         self._staged_bytes = 0
         self._rows_per_chunk = 0
         self._segments = Segments(
@@ -68,34 +84,78 @@ class Recorder:
         self._check()
         if not len(chunk):
             return
-        own = copied(chunk)
-        self._elements += len(own)
+        self._elements += len(chunk)
         if shards is None:
-            self._stage(0, own)
+            self._add_all(chunk)
             return
+        own = copied(chunk)
         self._order.add(shards)
         for shard in np.unique(shards).tolist():
             self._stage(shard, own.take(np.flatnonzero(shards == shard)))
+
+    @property
+    def room(self) -> int:
+        """How many elements the next chunk still lacks, if all go into one shard."""
+        staging = self._staged.get(0)
+        return self._rows_per_chunk - (0 if staging is None else staging.rows)
+
+    def _add_all(self, chunk: Chunk) -> None:
+        """Keep elements that are not divided among shards."""
+        if self._holds_views and is_read_only(chunk):
+            self._stage(0, chunk)
+            return
+        columns = loose_columns(chunk)
+        form = Form.of(chunk.structure, columns)
+        if form is None:
+            self._stage(0, copied(chunk))
+            return
+        staging = self._staged.setdefault(0, Staging())
+        self._note_size(chunk)
+        start = 0
+        while start < len(chunk):
+            if not staging.has_room_for(form):
+                staging.open_block(self._block(form, chunk.size_bytes / len(chunk)))
+            before = staging.size_bytes
+            start += staging.fill(columns, start)
+            self._staged_bytes += staging.size_bytes - before
+            self._hand_over_full(0, staging)
+
+    def _block(self, form: Form, row_bytes: float) -> Block:
+        """One that was written, or a new one."""
+        with suppress(IndexError):
+            while True:
+                block = self._spare.pop()
+                if block.form == form:
+                    block.used = 0
+                    return block
+        most = max(1, math.ceil(2 * self._chunk_bytes / max(row_bytes, 1)))
+        return Block(form, min(self._rows_per_chunk, most))
 
     def _stage(self, shard: int, chunk: Chunk) -> None:
         staging = self._staged.setdefault(shard, Staging())
         before = staging.size_bytes
         staging.add(chunk)
         self._staged_bytes += staging.size_bytes - before
-        if not self._rows_per_chunk:
-            self._rows_per_chunk = _rows_for(self._chunk_bytes, chunk.size_bytes / len(chunk))
-        while staging.rows >= self._rows_per_chunk or staging.size_bytes >= 2 * self._chunk_bytes:
-            self._hand_over(shard, staging)
+        self._note_size(chunk)
+        self._hand_over_full(shard, staging)
         while self._staged_bytes > _MOST_STAGED_BYTES:
             largest = max(self._staged, key=lambda shard: self._staged[shard].size_bytes)
             self._hand_over(largest, self._staged[largest])
 
+    def _note_size(self, chunk: Chunk) -> None:
+        if not self._rows_per_chunk:
+            self._rows_per_chunk = _rows_for(self._chunk_bytes, chunk.size_bytes / len(chunk))
+
+    def _hand_over_full(self, shard: int, staging: Staging) -> None:
+        while staging.rows >= self._rows_per_chunk or staging.size_bytes >= 2 * self._chunk_bytes:
+            self._hand_over(shard, staging)
+
     def _hand_over(self, shard: int, staging: Staging) -> None:
         before = staging.size_bytes
-        chunk = staging.take(self._rows_per_chunk)
+        chunk, block = staging.take(self._rows_per_chunk)
         self._staged_bytes += staging.size_bytes - before
         self._check()
-        self._jobs.put(lambda: self._write(shard, chunk))
+        self._jobs.put(lambda: self._write(shard, chunk, block))
 
     def cut(self, then: Callable[[Manifest], None] | None = None) -> Future[Manifest]:
         """Make everything that was added durable; what there is since the last cut.
@@ -135,9 +195,12 @@ class Recorder:
             self._thread.join()
         self._segments.abort()
 
-    def _write(self, shard: int, chunk: Chunk) -> None:
-        if self._failure is None:
-            self._segments.write(shard, chunk)
+    def _write(self, shard: int, chunk: Chunk, block: Block | None) -> None:
+        if self._failure is not None:
+            return
+        self._segments.write(shard, chunk)
+        if block is not None and block.rows * block.row_bytes <= _LARGEST_SPARE_BYTES:
+            self._spare.append(block)
 
     def _check(self) -> None:
         if self._process != os.getpid():

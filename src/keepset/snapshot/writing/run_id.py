@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 
 
 def new_run_id() -> str:
-    return secrets.token_hex(8)
+    return os.urandom(8).hex()

@@ -23,7 +23,10 @@ from keepset.snapshot.writing.recorder import Recorder
 from keepset.snapshot.writing.run_id import new_run_id
 from keepset.snapshot.writing.sharding import shards_of
 from keepset.snapshot.writing.sizes import CHUNK_BYTES, SEGMENT_BYTES
+from keepset.snapshot.writing.staging import is_read_only
 from keepset.storage import open_store
+
+_PATIENCE = 8
 
 
 def save_node(
@@ -60,11 +63,13 @@ def save_node(
         chunk_bytes=chunk_bytes,
         segment_bytes=segment_bytes,
         on_durable=shown.add_durable,
+        # Until this returns, nobody who keeps to the rules changes what the pipeline gives.
+        holds_views=True,
     )
     whole = False
     try:
         given = 0
-        for chunk in _chunks(node):
+        for chunk in _chunks(node, recorder):
             shards = None if shard_func is None else shards_of(chunk, shard_func, given)
             recorder.add(chunk, shards)
             given += len(chunk)
@@ -82,20 +87,24 @@ def save_node(
     return store.url
 
 
-def _chunks(node: Node) -> Iterator[Chunk]:
+def _chunks(node: Node, recorder: Recorder) -> Iterator[Chunk]:
     """All elements, a few at a time."""
     run = start(node)
     cursor = node.cursor(run)
     try:
-        # Nobody waits for single elements here, so a live source may be read by the many too.
-        pace = Pace(True)
+        # Nobody waits for single elements here, so a live source may be read by the many too, and
+        # a read may take longer than elsewhere.
+        pace, rows = Pace(True), 1
         while True:
             began = time.perf_counter()
-            chunk = cursor.read(pace.size)
+            chunk = cursor.read(rows)
             if not len(chunk):
                 return
-            pace.adapt(time.perf_counter() - began, chunk.size_bytes)
+            seconds = time.perf_counter() - began
             yield chunk
+            pace.adapt(seconds / _PATIENCE, chunk.size_bytes)
+            # Views cost nothing, and as many as a chunk lacks are written from where they are.
+            rows = max(recorder.room, 1) if is_read_only(chunk) else pace.size
     finally:
         cursor.close()
         run.session.close()

@@ -17,6 +17,7 @@ from keepset.format.readers import readers_of
 from keepset.format.segment import SegmentWriter
 from keepset.snapshot.writing.compression import choose_codec
 from keepset.snapshot.writing.sizes import SEGMENT_BYTES
+from keepset.snapshot.writing.staging import Form
 from keepset.storage import ObjectWriter, Store
 
 
@@ -40,6 +41,7 @@ class Segments:
         self._layout, self._segment_bytes = layout, segment_bytes
         self._on_durable = on_durable
         self._codec: Codec | None = None
+        self._fitting: Form | None = None  # of elements that fit the layout so far
         self._segment: SegmentWriter | None = None
         self._file: ObjectWriter | None = None
         self._number = 0
@@ -60,6 +62,14 @@ class Segments:
 
     def _layout_for(self, chunk: Chunk) -> Layout:
         """The layout so far, or a wider one if the elements do not fit it."""
+        form = Form.of(chunk.structure, chunk.columns)
+        if self._layout is not None and form is not None and form == self._fitting:
+            return self._layout  # most chunks are like the one before
+        layout = self._wide_enough(chunk)
+        self._fitting = form
+        return layout
+
+    def _wide_enough(self, chunk: Chunk) -> Layout:
         try:
             spec = chunk.structure.build([column_spec(column) for column in chunk.columns])
             if self._layout is not None:

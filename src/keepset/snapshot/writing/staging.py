@@ -2,16 +2,79 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
 from keepset.core.chunk import Chunk, concat
-from keepset.core.column import Column
+from keepset.core.column import Column, own_leaf
+from keepset.core.jagged import Jagged
 from keepset.core.ragged import Ragged
 from keepset.core.sparse import Sparse
+from keepset.core.structure import Structure
 
 _MOST_PARTS = 256
+# Rows of this size are better copied one by one to where they are wanted than first stacked.
+_LARGE_ROW_BYTES = 4096
+
+_LeafForm: TypeAlias = tuple[np.dtype[Any], tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Form:
+    """What elements have in common that fit into one block of memory: all but their values."""
+
+    structure: Structure
+    leaves: tuple[_LeafForm, ...]
+
+    @classmethod
+    def of(cls, structure: Structure, columns: Sequence[Column]) -> Self | None:
+        """None if an element has leaves that vary in size, or are objects."""
+        leaves = []
+        for column in columns:
+            leaf = _leaf_form(column)
+            if leaf is None:
+                return None
+            leaves.append(leaf)
+        return cls(structure, tuple(leaves)) if leaves else None
+
+
+class Block:
+    """Memory for the elements of one chunk, to be filled again and again.
+
+    New memory costs as much as copying into it, because the system has to clear every page.
+    """
+
+    def __init__(self, form: Form, rows: int) -> None:
+        self.form, self.used = form, 0
+        self._columns = [np.empty((rows, *shape), dtype) for dtype, shape in form.leaves]
+
+    @property
+    def rows(self) -> int:
+        return len(self._columns[0])
+
+    @property
+    def row_bytes(self) -> int:
+        return sum(column.nbytes for column in self._columns) // self.rows
+
+    def fill(self, columns: Sequence[Column], start: int) -> int:
+        """Copy elements of the block's form, from ``start`` on; how many had room."""
+        count = min(self.rows - self.used, len(columns[0]) - start)
+        for own, column in zip(self._columns, columns, strict=True):
+            if isinstance(column, list):
+                for i in range(count):
+                    own[self.used + i] = column[start + i]
+            else:
+                own[self.used : self.used + count] = column[start : start + count]
+        self.used += count
+        return count
+
+    def chunk(self) -> Chunk:
+        """What it was filled with."""
+        columns: list[Column] = [column[: self.used] for column in self._columns]
+        return Chunk.from_columns(self.form.structure, columns, self.used)
 
 
 class Staging:
@@ -20,26 +83,73 @@ class Staging:
     def __init__(self) -> None:
         self._parts: list[Chunk] = []
         self._recent: list[Chunk] = []  # to be joined before there are too many: each takes memory
+        self._block: Block | None = None  # its elements are the last ones
         self.rows = 0
         self.size_bytes = 0
 
     def add(self, chunk: Chunk) -> None:
-        """Take in elements that are already copies."""
-        self._recent.append(chunk)
-        if len(self._recent) == _MOST_PARTS:
-            self._parts.append(concat(self._recent))
-            self._recent = []
+        """Take in elements that nobody will change."""
+        self._close_block()
+        self._append(chunk)
         self.rows += len(chunk)
         self.size_bytes += chunk.size_bytes
 
-    def take(self, rows: int) -> Chunk:
-        """Give the first ``rows`` elements, or all there are."""
+    def fill(self, columns: Sequence[Column], start: int) -> int:
+        """Copy elements from ``start`` on into the block that has room for them; how many had."""
+        assert self._block is not None
+        count = self._block.fill(columns, start)
+        self.rows += count
+        self.size_bytes += count * self._block.row_bytes
+        return count
+
+    def open_block(self, block: Block) -> None:
+        """Copy what comes next into this one."""
+        self._close_block()
+        self._block = block
+
+    def has_room_for(self, form: Form) -> bool:
+        block = self._block
+        return block is not None and block.used < block.rows and block.form == form
+
+    def take(self, rows: int) -> tuple[Chunk, Block | None]:
+        """Give the first ``rows`` elements, or all there are.
+
+        If they are what a block holds, that is given too: it can be filled again once they are
+        written.
+        """
+        block = self._block
+        if block is not None and block.used == self.rows <= rows:
+            self._block, self.rows, self.size_bytes = None, 0, 0
+            return block.chunk(), block
+        self._close_block()
         whole = concat([*self._parts, *self._recent])
         chunk, rest = whole[:rows], whole[rows:]
         self._parts, self._recent, self.rows, self.size_bytes = [], [], 0, 0
         if len(rest):
             self.add(rest)
-        return chunk
+        return chunk, None
+
+    def _close_block(self) -> None:
+        """Make what the block holds a part like the others."""
+        if self._block is not None and self._block.used:
+            self._append(self._block.chunk())
+        self._block = None
+
+    def _append(self, chunk: Chunk) -> None:
+        self._recent.append(chunk)
+        if len(self._recent) == _MOST_PARTS:
+            self._parts.append(concat(self._recent))
+            self._recent = []
+
+
+def loose_columns(chunk: Chunk) -> list[Column]:
+    """The columns as they are; those of large rows as lists, if nobody has stacked them yet."""
+    if chunk.has_columns:
+        return chunk.columns
+    first = chunk.structure.leaves(chunk.rows[0])
+    if sum(getattr(leaf, "nbytes", 0) for leaf in first) < _LARGE_ROW_BYTES:
+        return chunk.columns
+    return list(chunk.structure.columns(chunk.rows))
 
 
 def copied(chunk: Chunk) -> Chunk:
@@ -47,6 +157,11 @@ def copied(chunk: Chunk) -> Chunk:
     had_columns = chunk.has_columns
     columns = [_own(column, had_columns) for column in chunk.columns]
     return Chunk.from_columns(chunk.structure, columns, len(chunk))
+
+
+def is_read_only(chunk: Chunk) -> bool:
+    """Whether the elements are columns, none of which can be written to."""
+    return chunk.has_columns and all(map(_is_read_only, chunk.columns))
 
 
 def frozen(chunk: Chunk) -> Chunk:
@@ -63,21 +178,32 @@ def frozen(chunk: Chunk) -> Chunk:
     return chunk
 
 
+def _leaf_form(column: Column) -> _LeafForm | None:
+    if isinstance(column, np.ndarray):
+        return None if column.dtype.hasobject else (column.dtype, column.shape[1:])
+    if not isinstance(column, list) or not isinstance(column[0], np.ndarray | np.generic):
+        return None
+    first: Any = column[0]
+    dtype, shape, kind = first.dtype, first.shape, type(first)
+    for leaf in column:
+        if type(leaf) is not kind or leaf.shape != shape or leaf.dtype != dtype:
+            return None
+    return None if dtype.hasobject else (dtype, shape)
+
+
 def _own(column: Column, is_shared: bool) -> Column:
     if isinstance(column, list):
-        return [_own_leaf(leaf) for leaf in column]
+        return [own_leaf(leaf) for leaf in column]
+    if isinstance(column, Jagged):
+        return column.copy()
     # Columns that were made of rows just now are a copy already, but for a single row.
     return column.copy() if is_shared or len(column) == 1 else column
 
 
-def _own_leaf(leaf: Any) -> Any:
-    if isinstance(leaf, np.ndarray):
-        return leaf.copy()
-    if isinstance(leaf, Ragged):
-        return Ragged(_own_leaf(leaf.values), leaf.row_splits.copy())
-    if isinstance(leaf, Sparse):
-        return Sparse(leaf.indices.copy(), leaf.values.copy(), leaf.dense_shape.copy())
-    return leaf
+def _is_read_only(column: Column) -> bool:
+    if isinstance(column, Jagged):
+        return not column.values.flags.writeable
+    return isinstance(column, np.ndarray) and not column.flags.writeable
 
 
 def _frozen_column(column: Column) -> Column:
@@ -85,6 +211,10 @@ def _frozen_column(column: Column) -> Column:
         for leaf in column:
             _freeze(leaf)
         return column
+    if isinstance(column, Jagged):
+        values = column.values.view()
+        values.flags.writeable = False
+        return Jagged(values, column.starts, column.stops)
     view = column.view()
     view.flags.writeable = False
     return view
