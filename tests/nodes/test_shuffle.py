@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
@@ -149,3 +150,19 @@ def test_global_needs_positions_and_an_end() -> None:
         ks.Dataset.range(3).filter(bool).shuffle(ks.GLOBAL)
     with pytest.raises(ks.InvalidArgumentError, match="shuffle before repeat"):
         ks.Dataset.range(3).repeat().shuffle(ks.GLOBAL)
+
+
+def test_an_element_that_fails_comes_in_its_place_and_the_others_all_the_same() -> None:
+    def fails(x: np.int64) -> np.int64:
+        if x in (3, 700):
+            raise ValueError("no")
+        return x
+
+    how: dict[str, Any] = {"seed": 1, "reshuffle_each_iteration": False}
+    whole = order(ks.Dataset.range(1000).shuffle(ks.GLOBAL, **how))
+    ds = ks.Dataset.range(1000).map(fails).shuffle(ks.GLOBAL, **how)
+    first = min(whole.index(3), whole.index(700))
+    assert order(ds.take(first)) == whole[:first]
+    with pytest.raises(ValueError, match="no"):
+        order(ds.take(first + 1))
+    assert order(ds.ignore_errors()) == [x for x in whole if x not in (3, 700)]

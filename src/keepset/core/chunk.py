@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from operator import length_hint
 from typing import Any
 
 import numpy as np
 
 from keepset.core.column import Column, column_concat, column_of, column_take
 from keepset.core.dtypes import Array
+from keepset.core.jagged import Jagged
 from keepset.core.structure import Structure, structure_of
+from keepset.core.tally import tally
 from keepset.errors import ElementError
 
 
@@ -57,17 +60,23 @@ class Chunk:
         if self._rows is None:
             assert self._structure is not None
             assert self._columns is not None
+            tally("rows_made")
             self._rows = list(self._structure.rows(self._columns, self._length))
         return self._rows
 
     def iterate(self) -> tuple[Iterator[Any], Any]:
         """The elements, made one by one, and an iterator that knows how many are left."""
         if self._rows is None and self._columns and not self.structure.has_records:
-            leaves = [_leaves_of(column) for column in self._columns]
+            leaves = [leaves_of(column) for column in self._columns]
             rows = iter(self.structure.rows(leaves, self._length))
             return rows, leaves[0] if type(leaves[0]) is not np.flatiter else _Left(leaves[0])
         rows = iter(self.rows)
         return rows, rows
+
+    @property
+    def pieces(self) -> Sequence[Chunk]:
+        """Chunks of columns that can be had without joining any."""
+        return [self]
 
     @property
     def structure(self) -> Structure:
@@ -81,6 +90,7 @@ class Chunk:
     def columns(self) -> list[Column]:
         """One column per leaf; an error if the elements are not of one structure."""
         if self._columns is None:
+            tally("columns_made")
             leaves = self.structure.columns(self.rows)
             self._columns = [column_of(column) for column in leaves]
         return self._columns
@@ -114,12 +124,13 @@ class Chunk:
     def size_bytes(self) -> int:
         """About how much memory the elements take; rows are judged by the first one."""
         if self._columns is not None:
-            return sum(getattr(column, "nbytes", 64 * len(column)) for column in self._columns)
+            return sum(map(_size_of, self._columns))
         if not self._rows:
             return 0
         first = self._rows[0]
         leaves = structure_of(first).leaves(first)
-        return len(self._rows) * sum(getattr(leaf, "nbytes", 64) for leaf in leaves)
+        sizes = [len(x) if isinstance(x, bytes) else getattr(x, "nbytes", 64) for x in leaves]
+        return len(self._rows) * sum(sizes)
 
     @property
     def own_bytes(self) -> int:
@@ -130,7 +141,9 @@ class Chunk:
         for column in self._columns:
             if isinstance(column, list):
                 size += 64 * len(column)
-            elif column.base is None or getattr(column.base, "nbytes", 0) == column.nbytes:
+            elif isinstance(column, Jagged):
+                size += column.nbytes if _is_own(column.values, column.values.nbytes) else 0
+            elif _is_own(column, column.nbytes):
                 size += column.nbytes
         return size
 
@@ -146,10 +159,26 @@ class Chunk:
         return f"Chunk({self._length} {form})"
 
 
+def _size_of(column: Column) -> int:
+    if isinstance(column, list):
+        return 64 * len(column)
+    if isinstance(column, np.ndarray) and column.dtype.hasobject:
+        return column.nbytes + sum(map(len, column.ravel().tolist()))
+    return column.nbytes
+
+
+def _is_own(array: Array, size_bytes: int) -> bool:
+    """Whether all the memory that an array keeps alive is its own, and NumPy's."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array.base is None and array.nbytes == size_bytes
+
+
 EMPTY = Chunk.from_rows([])
 
 
-def _leaves_of(column: Column) -> Any:
+def leaves_of(column: Column) -> Any:
+    """An iterator over the leaves; ``left_of`` tells how many it has yet to give."""
     # A tenth faster than iterating over the array itself.
     return column.flat if isinstance(column, np.ndarray) and column.ndim == 1 else iter(column)
 
@@ -163,7 +192,14 @@ class _Left:
         self._items = items
 
     def __length_hint__(self) -> int:
-        return len(self._items) - int(self._items.index)
+        return left_of(self._items)
+
+
+def left_of(leaves: Any) -> int:
+    """How many leaves an iterator has yet to give."""
+    if type(leaves) is np.flatiter:
+        return len(leaves) - int(leaves.index)
+    return length_hint(leaves)
 
 
 def concat(parts: Sequence[Chunk]) -> Chunk:
@@ -171,6 +207,7 @@ def concat(parts: Sequence[Chunk]) -> Chunk:
     filled = [part for part in parts if len(part)]
     if len(filled) < 2:
         return filled[0] if filled else EMPTY
+    filled = [piece for part in filled for piece in part.pieces]
     if all(part.has_columns for part in filled) and len({part.structure for part in filled}) == 1:
         columns = [column_concat(group) for group in zip(*(p.columns for p in filled), strict=True)]
         return Chunk.from_columns(filled[0].structure, columns, sum(map(len, filled)))

@@ -1,4 +1,4 @@
-"""Columns: one leaf of many elements. Uniform ones are a single array, all others a list."""
+"""Columns: one leaf of many elements, in one array if that can be, otherwise in a list."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from keepset.core import jagged
 from keepset.core.dtypes import Array
+from keepset.core.jagged import Jagged
 from keepset.core.ragged import Ragged
 from keepset.core.sparse import Sparse
 from keepset.core.spec import common_supertype, spec_of
+from keepset.core.tally import tally
 from keepset.errors import ElementError
 
-# An array holds leaves of one dtype and shape along its first axis (strings as objects); a list
-# holds whatever does not fit into one array: shapes that vary, Ragged, Sparse, data sets.
-Column: TypeAlias = Array | list[Any]
+# An array holds leaves of one dtype and shape along its first axis (strings as objects), a Jagged
+# those that differ in their lengths only. A list holds whatever fits into neither, such as Ragged,
+# Sparse and data sets, and arrays that nobody has put together yet.
+Column: TypeAlias = Array | Jagged | list[Any]
 
 
 def column_of(leaves: list[Any]) -> Column:
@@ -52,36 +56,64 @@ def _stack(leaves: list[Array]) -> Column:
             return leaves
     if first.size == 0:
         return np.empty((len(leaves), *shape), dtype)
+    tally("array_copy")
     # Joining along the existing axis and reshaping is three times as fast as np.stack.
     return np.concatenate(leaves).reshape(len(leaves), *shape)
 
 
 def column_rows(column: Column) -> list[Any]:
     """The leaves one by one."""
+    if isinstance(column, Jagged):
+        return column.leaves()
     return column if isinstance(column, list) else list(column)
+
+
+def own_leaf(leaf: Any) -> Any:
+    """The same leaf in memory that nobody else can reach."""
+    if isinstance(leaf, np.ndarray):
+        return leaf.copy()
+    if isinstance(leaf, Ragged):
+        return Ragged(own_leaf(leaf.values), leaf.row_splits.copy())
+    if isinstance(leaf, Sparse):
+        return Sparse(leaf.indices.copy(), leaf.values.copy(), leaf.dense_shape.copy())
+    return leaf
 
 
 def column_take(column: Column, indices: Array) -> Column:
     if isinstance(column, list):
         return [column[i] for i in indices.tolist()]
+    if isinstance(column, Jagged):
+        return column.take(indices)
+    tally("array_copy")
     return column.take(indices, axis=0)
 
 
 def column_concat(parts: Sequence[Column]) -> Column:
     first = parts[0]
-    if isinstance(first, np.ndarray) and all(
-        isinstance(p, np.ndarray) and p.dtype == first.dtype and p.shape[1:] == first.shape[1:]
-        for p in parts
-    ):
-        return np.concatenate(parts)
+    if isinstance(first, np.ndarray):
+        arrays = [p for p in parts if isinstance(p, np.ndarray) and _are_alike(p, first)]
+        if len(arrays) == len(parts):
+            tally("array_copy")
+            return np.concatenate(arrays)
+    elif isinstance(first, Jagged):
+        values = first.values
+        jaggeds = [p for p in parts if isinstance(p, Jagged) and _are_alike(p.values, values)]
+        if len(jaggeds) == len(parts):
+            return jagged.concat(jaggeds)
     return [leaf for part in parts for leaf in column_rows(part)]
+
+
+def _are_alike(one: Array, other: Array) -> bool:
+    """Whether the rows of both fit into one array."""
+    return one.dtype == other.dtype and one.shape[1:] == other.shape[1:]
 
 
 def column_batches(column: Column, size: int, name: str = "batch") -> Column:
     """Group ``k * size`` leaves into ``k`` batches."""
     if isinstance(column, np.ndarray):
         return column.reshape(len(column) // size, size, *column.shape[1:])
-    return [stack_leaves(column[i : i + size], name) for i in range(0, len(column), size)]
+    starts = range(0, len(column), size)
+    return [stack_leaves(column_rows(column[i : i + size]), name) for i in starts]
 
 
 def stack_leaves(leaves: list[Any], name: str = "batch") -> Any:
@@ -89,14 +121,14 @@ def stack_leaves(leaves: list[Any], name: str = "batch") -> Any:
     column = column_of(leaves)
     if isinstance(column, np.ndarray):
         return column
-    if all(isinstance(leaf, Ragged) for leaf in column):
-        return Ragged.from_rows(column, column[0].row_splits.dtype)
+    if all(isinstance(leaf, Ragged) for leaf in leaves):
+        return Ragged.from_rows(leaves, leaves[0].row_splits.dtype)
     if (
-        all(isinstance(leaf, Sparse) for leaf in column)
-        and len({len(s.shape) for s in column}) == 1
+        all(isinstance(leaf, Sparse) for leaf in leaves)
+        and len({len(s.shape) for s in leaves}) == 1
     ):
-        return Sparse.stack(column)
-    specs = [spec_of(leaf) for leaf in column]
+        return Sparse.stack(leaves)
+    specs = [spec_of(leaf) for leaf in leaves]
     odd = next((i for i, spec in enumerate(specs) if spec != specs[0]), 0)
     raise ElementError(
         f"{name} needs elements of one dtype and shape, but element 0 of the batch is {specs[0]} "
@@ -111,6 +143,8 @@ def column_unbatch(column: Column) -> tuple[Column, int | Array]:
             raise ElementError("unbatch needs elements with at least one dimension, not scalars")
         count, size, *inner = column.shape
         return column.reshape(count * size, *inner), size
+    if isinstance(column, Jagged):
+        return column.joined(), column.lengths
     rows = [unstack_leaf(leaf) for leaf in column]
     return column_concat(rows) if rows else [], np.array([len(part) for part in rows], np.int64)
 
@@ -120,7 +154,9 @@ def unstack_leaf(leaf: Any) -> Column:
     if isinstance(leaf, Sparse):
         return leaf.rows()
     if isinstance(leaf, Ragged):
-        return list(leaf)
+        if isinstance(leaf.values, Ragged):
+            return list(leaf)
+        return Jagged.packed(leaf.values, leaf.row_splits)
     if isinstance(leaf, np.ndarray) and leaf.ndim:
         return leaf
     raise ElementError(f"unbatch needs elements with at least one dimension, not {spec_of(leaf)}")
@@ -130,4 +166,15 @@ def column_spec(column: Column) -> Any:
     """The spec of the leaves; None for a column without leaves."""
     if isinstance(column, np.ndarray):
         return spec_of(column).unbatched()
+    if isinstance(column, Jagged):
+        return _jagged_spec(column)
     return common_supertype([spec_of(leaf) for leaf in column]) if column else None
+
+
+def _jagged_spec(column: Jagged) -> Any:
+    if not len(column):
+        return None
+    spec = spec_of(column[0])
+    if (column.lengths == len(column[0])).all():
+        return spec
+    return spec.with_shape((None, *column.values.shape[1:]))

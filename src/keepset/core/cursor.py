@@ -80,6 +80,23 @@ class PositionCursor(Cursor):
         self._next = state["next"]
 
 
+class GatherCursor(PositionCursor):
+    """As its parent, for stretches that come as a whole or fail as a whole.
+
+    The elements before the one that failed come first, then the error, then those behind it.
+    """
+
+    def read(self, max_rows: int) -> Chunk:
+        while True:
+            try:
+                return super().read(max_rows)
+            except Exception:
+                if max_rows == 1:
+                    self._next += 1
+                    raise
+                max_rows //= 2
+
+
 class Marked:
     """A cursor whose reader may hand rows back, and which still knows its exact place.
 

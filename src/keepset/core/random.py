@@ -66,16 +66,21 @@ class Permutation:
             self._listed = np.argsort(bits.random_raw(max(length, 1))[:length], kind="stable")
             return
         self._width = (length - 1).bit_length()
-        self._mask = np.uint64((1 << self._width) - 1)
-        self._shift = np.uint64((self._width + 1) // 2)
+        # Only the lowest bits of each product are used, and those of half as wide numbers are the
+        # same; a processor multiplies several times as many of them at once.
+        word = np.uint32 if self._width <= 32 else np.uint64
+        self._mask = word((1 << self._width) - 1)
+        self._shift = word((self._width + 1) // 2)
         # Odd factors and xor-shifts by half the width are bijections of width-bit numbers.
         words = bits.random_raw(12)
-        self._factors, self._offsets = words[:6] | np.uint64(1), words[6:]
+        self._factors = (words[:6] | np.uint64(1)).astype(word)
+        self._offsets = words[6:].astype(word)
+        self._word = word
 
     def __call__(self, positions: Array) -> Array:
         if self._listed is not None:
             return self._listed[positions]
-        result = self._mix(positions.astype(np.uint64))
+        result = self._mix(positions.astype(self._word))
         # Numbers beyond the end walk on along their cycle until they fall inside it.
         outside = np.flatnonzero(result >= self.length)
         while len(outside):
@@ -85,9 +90,14 @@ class Permutation:
         return result.astype(np.int64)
 
     def _mix(self, x: Array) -> Array:
+        """Change ``x``, which nobody else uses, in its place."""
+        shifted = np.empty_like(x)
         for factor, offset in zip(self._factors, self._offsets, strict=True):
-            x = ((x + offset) * factor) & self._mask
-            x ^= x >> self._shift
+            x += offset
+            x *= factor
+            x &= self._mask
+            np.right_shift(x, self._shift, out=shifted)
+            x ^= shifted
         return x
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import starmap
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -60,19 +59,27 @@ class Structure:
         """The element with these leaves."""
         return next(iter(self.rows([[leaf] for leaf in leaves], 1)))
 
-    def builder(self) -> Callable[[list[Any]], Any]:
-        """A function that does as ``build``, several times as fast for what is not nested."""
+    def picker(self) -> Callable[[Sequence[Any], int], Any]:
+        """A function of columns and a row that gives the element there.
+
+        Elements that are not nested, which are most, come several times as fast as the others.
+        """
         if self.kind == _LEAF:
-            return itemgetter(0)
-        if any(child.kind != _LEAF for child in self.children):
-            return self.build
-        if self.kind == _TUPLE:
-            return tuple
-        if self.kind != _DICT:
-            return self.build
+            return lambda columns, row: columns[0][row]
+        is_flat = all(child.kind == _LEAF for child in self.children)
+        if is_flat and self.kind == _TUPLE:
+            return lambda columns, row: tuple([column[row] for column in columns])
+        if not is_flat or self.kind != _DICT:
+            return lambda columns, row: self.build([column[row] for column in columns])
         order = self.record if isinstance(self.record, tuple) else self.keys
-        places = [(key, self.keys.index(key)) for key in order]
-        return lambda leaves: {key: leaves[place] for key, place in places}
+        places = [self.keys.index(key) for key in order]
+        match order, places:
+            case (k,), _:
+                return lambda columns, row: {k: columns[0][row]}
+            case (k, m), (i, j):
+                return lambda columns, row: {k: columns[i][row], m: columns[j][row]}
+        pairs = list(zip(order, places, strict=True))
+        return lambda columns, row: {key: columns[place][row] for key, place in pairs}
 
     def columns(self, rows: list[Any]) -> list[list[Any]]:
         """Transpose elements into one list per leaf; all must have this structure."""

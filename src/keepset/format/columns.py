@@ -22,6 +22,7 @@ import numpy as np
 
 from keepset.core.column import Column
 from keepset.core.dtypes import Array, as_dtype, dtype_name, is_numeric
+from keepset.core.jagged import Jagged
 from keepset.core.ragged import Ragged
 from keepset.core.sparse import Sparse
 from keepset.errors import ElementError
@@ -39,6 +40,8 @@ class EncodedColumn(NamedTuple):
 
 
 def encode_column(column: Column) -> EncodedColumn:
+    if isinstance(column, Jagged):
+        column = column.leaves()
     if not isinstance(column, list):
         kind = _kind(column)
         return EncodedColumn({"array": kind}, list(_encode(kind, [column])), column)

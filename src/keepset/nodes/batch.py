@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -13,6 +13,7 @@ from keepset.core.cursor import Cursor, Marked, State
 from keepset.core.dtypes import Array
 from keepset.core.node import Node, scaled, stage
 from keepset.core.run import Run
+from keepset.core.several import Several
 from keepset.core.spec import Spec, map_spec
 from keepset.errors import ElementError, InvalidArgumentError
 
@@ -103,6 +104,10 @@ class BatchCursor(Cursor):
         missing = size
         try:
             while missing > 0 and (chunk := self._parent.read(wanted, may_mark=not parts)):
+                usable = _usable(chunk.pieces, size)
+                if usable < len(chunk):
+                    self._parent.unread(chunk[usable:])
+                    chunk = chunk[:usable]
                 if parts:
                     # Joining copies; the rest of a large read can be grouped without.
                     self._parent.unread(chunk[missing:])
@@ -115,7 +120,8 @@ class BatchCursor(Cursor):
 
     def _group(self, chunk: Chunk) -> Chunk:
         try:
-            return self._node.group(chunk)
+            groups = [self._node.group(piece) for piece in _whole(chunk, self._node.batch_size)]
+            return Several(groups, chunk.own_bytes) if len(groups) > 1 else groups[0]
         except ElementError:
             if len(chunk) <= self._node.batch_size:
                 raise
@@ -137,3 +143,19 @@ class BatchCursor(Cursor):
 
     def close(self) -> None:
         self._parent.close()
+
+
+def _usable(pieces: Sequence[Chunk], size: int) -> int:
+    """How many of the elements in these pieces to group now, without joining any; or one piece."""
+    usable = 0
+    for piece in pieces:
+        if len(piece) % size:
+            break
+        usable += len(piece)
+    return usable or len(pieces[0])
+
+
+def _whole(chunk: Chunk, size: int) -> Sequence[Chunk]:
+    """The pieces of a chunk, if each is made of whole batches; otherwise the chunk."""
+    pieces = chunk.pieces
+    return pieces if all(len(piece) % size == 0 for piece in pieces) else [chunk]

@@ -15,6 +15,8 @@ import numpy as np
 
 from keepset.core.chunk import Chunk, concat
 from keepset.core.column import Column
+from keepset.core.dtypes import Array
+from keepset.core.jagged import Jagged
 from keepset.core.node import Node
 from keepset.core.ragged import Ragged
 from keepset.core.sparse import Sparse
@@ -116,6 +118,8 @@ class _MemoryKeeper(Keeper):
         for column in chunk.columns:
             if isinstance(column, np.ndarray):
                 read_only(column)
+            elif isinstance(column, Jagged):
+                read_only(column.values)
         self._chunks.append(_columns_alone(chunk))
 
     def _publish(self, origin: Origin, replaces: bool) -> None:
@@ -232,11 +236,19 @@ def frozen(chunk: Chunk) -> list[Chunk]:
 
 
 def _frozen_columns(chunk: Chunk) -> Chunk:
-    columns: list[Column] = [
-        list(map(_frozen_leaf, column)) if isinstance(column, list) else _frozen_leaf(column)
-        for column in chunk.columns
-    ]
+    columns = [_frozen_column(column) for column in chunk.columns]
     return Chunk.from_columns(chunk.structure, columns, len(chunk))
+
+
+def _frozen_column(column: Column) -> Column:
+    if isinstance(column, Jagged):
+        own = column.copy()
+        read_only(own.values)
+        return own
+    if isinstance(column, list):
+        return [_frozen_leaf(leaf) for leaf in column]
+    frozen: Array = _frozen_leaf(column)
+    return frozen
 
 
 def _frozen_leaf(leaf: Any) -> Any:
@@ -263,6 +275,8 @@ def _leaf_bytes(leaf: Any) -> int:
         return _leaf_bytes(leaf.values) + leaf.row_splits.nbytes
     if isinstance(leaf, Sparse):
         return _leaf_bytes(leaf.values) + leaf.indices.nbytes
+    if isinstance(leaf, Jagged):
+        return _leaf_bytes(leaf.joined()) + 16 * len(leaf)
     if isinstance(leaf, np.ndarray) and leaf.dtype == object:
         return sum(map(len, leaf.ravel().tolist()))
     return len(leaf) if isinstance(leaf, bytes) else getattr(leaf, "nbytes", 0)

@@ -13,6 +13,7 @@ from keepset.core.column import Column, column_take, unstack_leaf
 from keepset.core.cursor import Cursor, PositionCursor
 from keepset.core.dtypes import Array
 from keepset.core.element import to_element
+from keepset.core.jagged import Jagged
 from keepset.core.node import Node, stage
 from keepset.core.run import Run
 from keepset.core.spec import Spec, map_spec, spec_of
@@ -22,7 +23,11 @@ from keepset.errors import ElementError, InvalidArgumentError
 
 @stage
 class FromTensorSlices(Node):
-    """Element ``i`` is row ``i`` of every leaf. Arrays are not copied."""
+    """Element ``i`` is row ``i`` of every leaf.
+
+    Arrays that are read-only, as a memory map is, are not copied. Others are: what somebody writes
+    to them later would change data whose fingerprint is known.
+    """
 
     tensors: Any
 
@@ -77,4 +82,8 @@ def _read_only(column: Column) -> Column:
     if isinstance(column, np.ndarray):
         column = column.view()
         column.flags.writeable = False
+    if isinstance(column, Jagged):
+        values = column.values.view()
+        values.flags.writeable = False
+        column = Jagged(values, column.starts, column.stops)
     return column

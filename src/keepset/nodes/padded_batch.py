@@ -11,6 +11,7 @@ from keepset.core.chunk import Chunk
 from keepset.core.column import Column, column_batches
 from keepset.core.conform import conformer
 from keepset.core.dtypes import Array, DType, string, zero_of
+from keepset.core.jagged import Jagged
 from keepset.core.node import Node, stage
 from keepset.core.ragged import Ragged
 from keepset.core.sparse import Sparse
@@ -83,6 +84,10 @@ class PaddedBatch(Batch):
     def _pad(self, column: Column, size: int, shape: Shape, value: Any) -> Column:
         if isinstance(column, np.ndarray) and (shape is None or _fits(column.shape[1:], shape)):
             return column_batches(column, size)
+        if isinstance(column, Jagged):
+            if column.values.ndim == 1 and (shape is None or shape == (None,)):
+                return _padded_lists(column, size, value)
+            column = column.leaves()
         starts = range(0, len(column), size)
         batches = [_leaf_arrays(list(column[i : i + size])) for i in starts]
         targets = [_target(leaves, shape) for leaves in batches]
@@ -208,6 +213,21 @@ def _may_grow(shape: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:
     return len(shape) == len(wanted) and all(
         w is None or s <= w for s, w in zip(shape, wanted, strict=True)
     )
+
+
+def _padded_lists(column: Jagged, size: int, value: Any) -> Column:
+    """Batches of lists, each padded to the longest of its batch."""
+    dtype = column.values.dtype
+    padding = _padding(value, string if dtype.kind == "O" else dtype)
+    lengths = column.lengths.reshape(-1, size)
+    batches: list[Array] = []
+    for i, longest in enumerate(lengths.max(axis=1).tolist()):
+        out = np.empty((size, longest), dtype)
+        out[...] = padding
+        leaves = column[i * size : (i + 1) * size]
+        out[np.arange(longest) < lengths[i, :, np.newaxis]] = leaves.joined()
+        batches.append(out)
+    return batches
 
 
 def _padded(leaves: list[Array], out: Array, padding: Any) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from keepset.core.chunk import Chunk
 from keepset.core.column import Column, column_batches, stack_leaves
 from keepset.core.dtypes import Array
+from keepset.core.jagged import Jagged
 from keepset.core.node import Node, must_run, stage
 from keepset.core.ragged import Ragged
 from keepset.core.spec import LeafSpec, RaggedTensorSpec, Spec, TensorSpec, structure_and_leaves
@@ -59,9 +61,13 @@ class RaggedBatch(Batch):
 
     def _ragged_ranks(self, leaves: int) -> list[int | None]:
         """For each leaf how many dimensions become ragged; None where its rank decides."""
+        return [None] * leaves if self._known_ranks is None else self._known_ranks
+
+    @cached_property
+    def _known_ranks(self) -> list[int | None] | None:
         known = self.parent.known_spec()
         if known is None:
-            return [None] * leaves
+            return None
         return [
             None if leaf.shape is None else _last_unknown(leaf.shape) + 1
             for leaf in structure_and_leaves(known[0])[1]
@@ -75,9 +81,26 @@ class RaggedBatch(Batch):
             if rank == 0 or (isinstance(column, np.ndarray) and column.ndim == 1):
                 columns.append(column_batches(column, size, self.title))
                 continue
+            if isinstance(column, Jagged) and rank in (1, None) and column.values.ndim == 1:
+                columns.append(self._cut(column, size))
+                continue
             starts = range(0, len(column), size)
             columns.append([self._join(list(column[i : i + size]), rank) for i in starts])
         return Chunk.from_columns(chunk.structure, columns, len(chunk) // size)
+
+    def _cut(self, column: Jagged, size: int) -> list[Any]:
+        """Batches of lists that share one array of values, as views of it where they are packed."""
+        if not column.is_packed:
+            column = column.copy()
+        starts = column.starts.reshape(-1, size)
+        stops = column.stops[size - 1 :: size]
+        splits = np.empty((len(starts), size + 1), self.row_splits_dtype)
+        splits[:, :-1] = starts
+        splits[:, -1] = stops
+        splits -= splits[:, :1].copy()
+        values, trusted = column.values, Ragged.trusted
+        bounds = zip(starts[:, 0].tolist(), stops.tolist(), splits, strict=True)
+        return [trusted(values[start:stop], rows) for start, stop, rows in bounds]
 
     def _join(self, leaves: list[Any], ragged_rank: int | None) -> Any:
         if not all(isinstance(leaf, np.ndarray) for leaf in leaves):

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from keepset.core.chunk import EMPTY, Chunk, concat
-from keepset.core.column import Column, column_batches, stack_leaves
+from keepset.core.column import Column, column_batches, column_rows, stack_leaves
 from keepset.core.cursor import Cursor, State
 from keepset.core.dtypes import Array
+from keepset.core.jagged import Jagged
 from keepset.core.node import UNKNOWN, Node, stage
 from keepset.core.ragged import Ragged
 from keepset.core.run import Run
@@ -191,5 +192,7 @@ def _splits_dtype(column: Column) -> Any:
 
 def _joined(rows: Column, splits_dtype: Any, title: str) -> Any:
     if splits_dtype is not None:
+        if isinstance(rows, Jagged):
+            return Ragged(rows.joined(), rows.offsets().astype(splits_dtype))
         return Ragged.from_rows(list(rows), splits_dtype)
-    return rows if isinstance(rows, np.ndarray) else stack_leaves(rows, title)
+    return rows if isinstance(rows, np.ndarray) else stack_leaves(column_rows(rows), title)

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from keepset.core.column import Column
 from keepset.core.dtypes import Array
+from keepset.core.jagged import Jagged
 from keepset.errors import ElementError
 from keepset.format.encodings.encoding import Encoding
 from keepset.format.encodings.numbers import Numbers
@@ -83,6 +84,8 @@ class Nothing(Encoding):
 
 
 def _uniform(column: Column, shape: tuple[int, ...], numbers: Numbers) -> Array:
+    if isinstance(column, Jagged):
+        return column.joined().reshape(len(column), *shape)
     if isinstance(column, list):
         column = numbers.concat(column).reshape(len(column), *shape)
     return column

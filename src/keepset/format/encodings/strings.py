@@ -8,7 +8,7 @@ from itertools import chain
 import numpy as np
 import pyarrow as pa
 
-from keepset.core.column import Column
+from keepset.core.column import Column, column_rows
 from keepset.core.dtypes import Array
 from keepset.format.encodings.encoding import Encoding, Place, TooLargeError, offsets_of
 
@@ -24,7 +24,7 @@ class Strings(Encoding):
         self.type = pa.large_binary() if wide else pa.binary()
 
     def encode(self, column: Column) -> pa.Array:
-        strings = column if isinstance(column, list) else column.tolist()
+        strings = column.tolist() if isinstance(column, np.ndarray) else column_rows(column)
         lengths = np.fromiter(map(len, strings), np.int64, len(strings))
         offsets = np.zeros(len(strings) + 1, np.int64)
         np.cumsum(lengths, out=offsets[1:])

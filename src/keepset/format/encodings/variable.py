@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from keepset.core.column import Column
 from keepset.core.dtypes import Array
+from keepset.core.jagged import Jagged
 from keepset.core.spec import Shape
 from keepset.format.encodings.encoding import Encoding, Place, int64s, items_of, list_of, offsets_of
 
@@ -43,6 +44,11 @@ class Arrays(Encoding):
             self.type = pa.struct([("data", self._lists), ("shape", shapes)])
 
     def encode(self, column: Column) -> pa.Array:
+        if isinstance(column, Jagged):
+            if not self._keeps_shapes and column.values.ndim == 1:
+                items = self._items.to_arrow(column.joined())
+                return list_of(items, column.lengths * self._items.width, self._lists)
+            column = column.leaves()
         if isinstance(column, list):
             arrays = [_array(leaf) for leaf in column] if self._shape is None else column
             flat = self._items.concat(arrays)
@@ -72,6 +78,8 @@ class Arrays(Encoding):
         if width > 1 and (offsets % width).any():
             raise ValueError("a number is cut in two")
         flat = self._items.to_numpy(items)
+        if not self._keeps_shapes and self._shape == (None,):
+            return Jagged.packed(flat, offsets if width == 1 else offsets // width)
         bounds = (offsets // width).tolist()
         parts = [flat[start:stop] for start, stop in pairwise(bounds)]
         if self._keeps_shapes:
@@ -82,8 +90,6 @@ class Arrays(Encoding):
                 for part, shape in zip(parts, shapes, strict=True)
             ]
         assert self._shape is not None
-        if len(self._shape) == 1 and self._shape[0] is None:
-            return parts
         return [part.reshape(self._shape) for part in parts]
 
     def place(self, array: pa.Array) -> Place | None:

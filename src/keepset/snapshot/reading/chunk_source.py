@@ -11,8 +11,10 @@ import numpy as np
 from keepset.core.chunk import Chunk
 from keepset.core.column import Column
 from keepset.core.dtypes import Array
+from keepset.core.jagged import Jagged
 from keepset.core.ragged import Ragged
 from keepset.core.sparse import Sparse
+from keepset.core.tally import tally
 from keepset.errors import CorruptSnapshotError, ObjectMissingError
 from keepset.format.manifest import KeptChunk, Manifest
 from keepset.format.readers import readers_of
@@ -80,25 +82,31 @@ class ChunkSource:
     @property
     def is_all_quick(self) -> bool:
         """Whether ``are_quick`` is so for every chunk."""
-        return self._is_mapped and self._are_plain and not self._is_slow
+        return self._is_mapped and self._are_plain and not self.is_slow
 
     def are_quick(self, numbers: Array | Sequence[int]) -> bool:
         """Whether these are views of mapped files and in memory, so that no thread saves time."""
         if not self._is_mapped or not self._is_plain[numbers].all():
             return False
-        return not self._is_slow or bool(self._verified[numbers].all())
+        return not self.is_slow or bool(self._verified[numbers].all())
 
     def is_quick(self, number: int) -> bool:
         """As ``are_quick``, for one."""
         return bool(
             self._is_mapped
             and self._is_plain[number]
-            and (self._verified[number] or not self._is_slow)
+            and (self._verified[number] or not self.is_slow)
         )
 
     @property
-    def _is_slow(self) -> bool:
+    def is_slow(self) -> bool:
+        """Whether reading waits for a disk."""
         return self._slow_checks > 1
+
+    @property
+    def row_bytes(self) -> float:
+        """How much memory a row takes, judged by the chunk that was read last."""
+        return self._row_bytes
 
     def expected_bytes(self, number: int) -> int:
         """About how much memory a chunk will take, judged by the one before."""
@@ -143,6 +151,7 @@ class ChunkSource:
     def _view_of(self, kept: KeptChunk) -> memoryview | None:
         if kept.segment not in self._views:
             name = self._manifest.segments[kept.segment].entry.name
+            tally("store_read")
             self._views.setdefault(kept.segment, self.store.view(name))
         return self._views[kept.segment]
 
@@ -153,6 +162,7 @@ class ChunkSource:
         if view is None and columns is not None and len(entry.ends) > 1:
             data = self._fetch_columns(segment.name, entry, columns)
         elif view is None:
+            tally("store_read")
             data = memoryview(self.store.read_range(segment.name, entry.offset, entry.stored_bytes))
         else:
             data = view[entry.offset : entry.offset + entry.stored_bytes]
@@ -173,6 +183,7 @@ class ChunkSource:
         pieces = [(ends[i], ends[i + 1]) for i in (0, *(column + 1 for column in columns))]
         ranges = [(entry.offset + start, stop - start) for start, stop in pieces]
         data = bytearray(entry.stored_bytes)
+        tally("store_read")
         for (start, stop), found in zip(pieces, self.store.read_ranges(name, ranges), strict=True):
             data[start:stop] = found
         return memoryview(data)
@@ -180,9 +191,13 @@ class ChunkSource:
 
 def _memory_of(column: Column, is_view: bool) -> int:
     """How much memory of its own a decoded column takes."""
+    if isinstance(column, Jagged) and column.values.dtype != object:
+        return 0 if is_view else column.nbytes
     if isinstance(column, np.ndarray) and column.dtype != object:
         return 0 if is_view else column.nbytes
     # Strings are copies even where the file is mapped.
+    if isinstance(column, np.ndarray):
+        return sum(map(len, column.ravel())) + _OBJECT_BYTES * column.size
     content = sum(
         len(leaf) if isinstance(leaf, bytes) else 0 if is_view else _leaf_bytes(leaf)
         for leaf in column

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from bisect import bisect_right
+from functools import cached_property
 
 import numpy as np
 
 from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.dtypes import Array
-from keepset.core.spec import structure_and_leaves
+from keepset.core.several import Several
 from keepset.snapshot.reading.kept import Kept, joined
 from keepset.snapshot.reading.loading import Load
 from keepset.snapshot.reading.read_ahead import ReadAhead
 
 _FIRST_REACH = 2
-_FEW_ROWS = 64
+# Of chunks that are given together. Whoever needs them in one piece has to copy that much.
+_MOST_TOGETHER_BYTES = 32 << 20
 # Of shards that are read in turn, each has a chunk in use. A writer holds 64 MiB of elements back
 # until their chunks are full, which makes about twice that in use at a time.
 _MOST_HELD_BYTES = 160 << 20
@@ -79,11 +81,9 @@ class _InRows(Reading):
         self._load: Load | None = None
         self._from = self._to = 0  # the elements of the current chunk
         self._runs_ahead = False
-        counts = np.diff(self._bounds)
-        self._takes_several = rows.step == 1 and bool(len(counts)) and counts.max() <= _FEW_ROWS
 
     def _read(self, start: int, stop: int) -> Chunk:
-        if self._takes_several and start + _FEW_ROWS < stop and self.kept.source.is_all_quick:
+        if self._rows.step == 1 and stop > self._to and self.kept.source.is_all_quick:
             return self._several(start, stop)
         if self._load is None or not self._from <= start < self._to:
             self._load = self._move(start)
@@ -98,25 +98,40 @@ class _InRows(Reading):
         return chunk[first : first + count] if step == 1 else chunk[first::step][:count]
 
     def _several(self, start: int, stop: int) -> Chunk:
-        """Rows of several chunks, for coming to the next one costs more than a few rows."""
-        columns: list[list[Any]] = []
-        position = start
-        place = int(np.searchsorted(self._bounds, start, side="right")) - 1
-        while position < stop and place < len(self._numbers):
+        """Rows of several chunks, for coming to the next one costs more than many rows."""
+        parts: list[Chunk] = []
+        own_bytes = 0
+        kept, bounds, numbers = self.kept, self._bound_list, self._number_list
+        stop = min(stop, start + 1 + int(_MOST_TOGETHER_BYTES / max(kept.row_bytes, 1)))
+        place = bisect_right(bounds, start) - 1
+        while start < stop:
+            number = numbers[place]
             try:
-                found = self.kept.ready_columns(int(self._numbers[place]))
+                chunk = kept.ready_chunk(number)
             except Exception:
-                if position == start:
+                if not parts:
                     raise
                 break  # the rows before it come first
-            first = self._rows[position] - int(self._starts[self._numbers[place]])
-            end = min(stop, int(self._bounds[place + 1]))
-            columns = columns or [[] for _ in found]
-            for column, rows in zip(columns, found, strict=True):
-                column.extend(rows[first : first + end - position])
-            position, place = end, place + 1
-        structure = structure_and_leaves(self.kept.spec)[0]
-        return Chunk.from_columns(structure, list(columns), position - start)
+            if not kept.is_ready(number):
+                own_bytes += chunk.own_bytes
+            end = bounds[place + 1]
+            if end > stop or end - start < len(chunk):
+                end = min(end, stop)
+                first = self._rows.start + start - int(self._starts[number])
+                chunk = chunk[first : first + end - start]
+            parts.append(chunk)
+            start, place = end, place + 1
+        return Several(parts, own_bytes) if len(parts) > 1 else parts[0]
+
+    @cached_property
+    def _number_list(self) -> list[int]:
+        found: list[int] = self._numbers.tolist()
+        return found
+
+    @cached_property
+    def _bound_list(self) -> list[int]:
+        found: list[int] = self._bounds.tolist()
+        return found
 
     def _move(self, start: int) -> Load:
         """Make the chunk that holds an element the current one."""

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from keepset.core.chunk import EMPTY, Chunk, concat
-from keepset.core.column import Column
 from keepset.core.dtypes import Array
 from keepset.core.spec import Spec, structure_and_leaves
+from keepset.core.structure import Structure
 from keepset.format.manifest import KeptChunk, Manifest
 from keepset.nodes.select import selected
 from keepset.snapshot.reading.chunk_source import ChunkSource
@@ -21,7 +21,7 @@ from keepset.snapshot.reading.read_ahead import ReadAhead
 from keepset.storage import Store
 
 # Chunks whose columns are views of a mapped file; each takes about a kilobyte.
-_MOST_READY = 4096
+_MOST_READY = 16_384
 
 
 class Turns(NamedTuple):
@@ -63,7 +63,8 @@ class Kept:
         np.add.at(counts, self._places + 1, rows)
         self._shard_ends: Array = np.cumsum(counts)
         self.source = ChunkSource(store, manifest, self._chunks, verify, keys)
-        self._ready: dict[int, list[Column]] = {}
+        self._ready: dict[int, Chunk] = {}
+        self._pickable: dict[int, Sequence[Any]] = {}
         self._projections: dict[tuple[Any, ...], Kept] = {}
         self._lock = threading.Lock()
 
@@ -114,29 +115,50 @@ class Kept:
 
     def element(self, row: int) -> Any:
         """The element in one row."""
-        number = bisect_right(self._end_list, row) - 1
-        place = row - self._end_list[number]
-        columns = self._ready.get(number)
+        even = self._even_rows
+        if even:
+            number, place = divmod(row, even)
+        else:
+            number = bisect_right(self._end_list, row) - 1
+            place = row - self._end_list[number]
+        columns = self._pickable.get(number)
         if columns is None:
-            plain = self.source.plain_rows
-            if plain.knows(number):
-                return self._build(plain.row(number, place))
-            columns = self.ready_columns(number)
-        return self._build([column[place] for column in columns])
+            columns = self._columns_to_pick_from(number)
+        return self._pick(columns, place)
 
-    def ready_columns(self, number: int) -> list[Column]:
-        """The columns of a chunk, which are held if they take no memory of their own."""
-        columns = self._ready.get(number)
-        if columns is not None:
-            return columns
+    def _columns_to_pick_from(self, number: int) -> Sequence[Any]:
+        """What gives the leaves of a chunk by their places; held unless it takes memory."""
+        plain = self.source.plain_rows
+        columns: Sequence[Any] | None = None
+        if not plain.knows(number):
+            columns = self.ready_chunk(number).columns
+            if number not in self._ready and not plain.knows(number):
+                return columns
+        if plain.knows(number):
+            columns = plain.columns(number, self.rows_in(number))
+        assert columns is not None
+        if len(self._pickable) >= _MOST_READY:
+            self._pickable.clear()
+        self._pickable[number] = columns
+        return columns
+
+    def ready_chunk(self, number: int) -> Chunk:
+        """A chunk, which is held if it takes no memory of its own."""
+        chunk = self._ready.get(number)
+        if chunk is not None:
+            return chunk
         load = self.source.request(number)
-        columns = load.fetch().columns
+        chunk = load.fetch()
         self.source.keep(load)
         if not load.size:
             if len(self._ready) >= _MOST_READY:
                 self._ready.clear()
-            self._ready[number] = columns
-        return columns
+            self._ready[number] = chunk
+        return chunk
+
+    def is_ready(self, number: int) -> bool:
+        """Whether a chunk is held and takes no memory."""
+        return number in self._ready
 
     @cached_property
     def _end_list(self) -> list[int]:
@@ -144,8 +166,12 @@ class Kept:
         return found
 
     @cached_property
-    def _build(self) -> Callable[[list[Any]], Any]:
-        return structure_and_leaves(self.spec)[0].builder()
+    def structure(self) -> Structure:
+        return structure_and_leaves(self.spec)[0]
+
+    @cached_property
+    def _pick(self) -> Callable[[Sequence[Any], int], Any]:
+        return self.structure.picker()
 
     def _gather_plain(self, rows: Array) -> Chunk | None:
         """As ``gather``, where files are mapped and not compressed; None where they are not."""
@@ -169,6 +195,11 @@ class Kept:
         if even:
             return rows // even
         return np.searchsorted(self._ends, rows, side="right") - 1
+
+    @cached_property
+    def row_bytes(self) -> float:
+        """About how large an element is."""
+        return sum(chunk.entry.raw_bytes for chunk in self._chunks) / max(len(self), 1)
 
     @cached_property
     def _even_rows(self) -> int:
@@ -206,6 +237,10 @@ class Kept:
     def chunk_ends(self) -> Array:
         """The row at which each chunk begins, and the number of rows."""
         return self._ends
+
+    def rows_in(self, number: int) -> int:
+        """How many rows a chunk has."""
+        return self._end_list[number + 1] - self._end_list[number]
 
     def chunk(self, number: int) -> Chunk:
         """A whole chunk, checked the first time it is read."""

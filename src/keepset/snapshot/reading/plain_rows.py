@@ -12,7 +12,9 @@ import numpy as np
 from keepset.core.chunk import Chunk
 from keepset.core.column import Column
 from keepset.core.dtypes import Array
+from keepset.core.jagged import Jagged
 from keepset.core.structure import Structure
+from keepset.core.tally import tally
 from keepset.format.encodings.encoding import Place
 
 _SMALL = (1, 2, 4, 8)
@@ -143,11 +145,11 @@ class PlainRows:
             return numbers[:0]
         return np.unique(numbers[~self._is_known[numbers]])
 
-    def row(self, number: int, place: int) -> list[Any]:
-        """The leaves of one row of a chunk that is known."""
+    def columns(self, number: int, rows: int) -> list[Any]:
+        """What gives the leaves of a chunk that is known, by their places; nothing is copied."""
         windows = self._opened()
         [columns] = self._made.values()
-        return [_leaf(column, windows, number, place) for column in columns]
+        return [_pickable(column, windows, number, rows) for column in columns]
 
     def _opened(self) -> _Windows:
         windows = self._windows
@@ -164,6 +166,7 @@ class PlainRows:
 
 
 def _gathered(column: _Column, windows: _Windows, numbers: Array, places: Array) -> Column:
+    tally("array_copy")
     begins = column.addresses[numbers]
     begins -= windows.first
     if column.offsets is not None:
@@ -186,30 +189,49 @@ def _gathered_stretches(
     ends = windows.numbers(np.dtype(f"i{column.offset_bytes}"))
     at = (offsets - windows.first) // column.offset_bytes + places
     begins //= column.row_bytes
-    starts, stops = (begins + ends.take(at)).tolist(), (begins + ends.take(at + 1)).tolist()
+    starts, stops = begins + ends.take(at), begins + ends.take(at + 1)
     if column.dtype is not None:
-        items = windows.numbers(column.dtype)
-        return [items[a:b] for a, b in zip(starts, stops, strict=True)]
+        return Jagged(windows.numbers(column.dtype), starts, stops)
     octets = windows.octets
     strings = np.empty(len(places), object)
-    strings[:] = [bytes(octets[a:b]) for a, b in zip(starts, stops, strict=True)]
+    pairs = zip(starts.tolist(), stops.tolist(), strict=True)
+    strings[:] = [bytes(octets[start:stop]) for start, stop in pairs]
     return strings
 
 
-def _leaf(column: _Column, windows: _Windows, number: int, place: int) -> Any:
+class _Lists:
+    """Lists by their places in a chunk."""
+
+    __slots__ = ("_offsets", "_values")
+
+    def __init__(self, offsets: Array, values: Any) -> None:
+        # Numbers of a memoryview are Python's own at once.
+        self._offsets, self._values = offsets.data, values
+
+    def __getitem__(self, place: int) -> Any:
+        return self._values[self._offsets[place] : self._offsets[place + 1]]
+
+
+class _Strings(_Lists):
+    """As lists, of bytes."""
+
+    __slots__ = ()
+
+    def __getitem__(self, place: int) -> bytes:
+        return bytes(self._values[self._offsets[place] : self._offsets[place + 1]])
+
+
+def _pickable(column: _Column, windows: _Windows, number: int, rows: int) -> Any:
     begin = int(column.addresses[number]) - windows.first
     if column.offsets is None:
         assert column.dtype is not None
-        at = begin + place * column.row_bytes
-        leaf = windows.array(column.dtype, column.shape, at)
-        return leaf if column.shape else leaf[()]
-    ends = windows.numbers(np.dtype(f"i{column.offset_bytes}"))
-    at = (int(column.offsets[number]) - windows.first) // column.offset_bytes + place
-    begin //= column.row_bytes
-    start, stop = begin + int(ends[at]), begin + int(ends[at + 1])
-    if column.dtype is not None:
-        return windows.numbers(column.dtype)[start:stop]
-    return bytes(windows.octets[start:stop])
+        return windows.array(column.dtype, (rows, *column.shape), begin)
+    dtype = np.dtype(f"i{column.offset_bytes}")
+    offsets = windows.array(dtype, (rows + 1,), int(column.offsets[number]) - windows.first)
+    end = int(offsets[-1])
+    if column.dtype is None:
+        return _Strings(offsets, windows.octets[begin : begin + end])
+    return _Lists(offsets, windows.array(column.dtype, (end,), begin))
 
 
 class _Found(NamedTuple):
