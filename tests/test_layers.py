@@ -34,9 +34,14 @@ FRONT = "__init__"  # the public names: sees every part, and no part sees it
 SNAPSHOT_LAYERS = ("reading", "files", "writing", "upkeep")
 
 # Required, but slow to import and not needed by everybody: processes, object stores, files of ours.
-LAZY = {"cloudpickle", "crc32c", "obstore"}
+LAZY = {"cloudpickle", "crc32c", "ml_dtypes", "obstore"}
 # Half of the library, which only those need who keep something, and a slow part of Python's own.
-SLOW = {"keepset.dataset.kept_stages", "importlib.metadata"}
+SLOW = {
+    "keepset.dataset.kept_stages",
+    "keepset.dataset.loaded_stages",
+    "hashlib",
+    "importlib.metadata",
+}
 
 
 def test_every_import_keeps_to_the_layers() -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
-from keepset.core.dtypes import Array, is_numeric
+from keepset.core.dtypes import Array, as_dtype, is_numeric, storage_dtype
 from keepset.errors import ElementError
 
 
@@ -77,4 +76,4 @@ def _array_of_torch(tensor: Any) -> Array:
         return np.asarray(tensor.numpy())
     # Torch has no bridge for bfloat16; the bits cross as int16.
     bits = tensor.view(sys.modules["torch"].int16)
-    return np.asarray(bits.numpy()).view(ml_dtypes.bfloat16)
+    return np.asarray(bits.numpy()).view(storage_dtype(as_dtype("bfloat16")))

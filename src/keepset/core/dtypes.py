@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, TypeAlias
 
-import ml_dtypes
 import numpy as np
 
 from keepset.errors import InvalidArgumentError
@@ -38,16 +38,30 @@ string = StringType()
 
 DType: TypeAlias = np.dtype[Any] | StringType
 
-_EXTENDED: dict[str, np.dtype[Any]] = {
-    name: np.dtype(getattr(ml_dtypes, name))
-    for name in dir(ml_dtypes)
-    if name.startswith(("bfloat", "float", "int", "uint"))
-    and isinstance(getattr(ml_dtypes, name), type)
-}
+_EXTENDED_NAMES = ("bfloat", "float", "int", "uint")
+_USER_DEFINED = 2  # what NumPy says of a dtype that another library brought
+
+
+@cache
+def _extended() -> dict[str, np.dtype[Any]]:
+    """The dtypes of ml_dtypes, by their names."""
+    import ml_dtypes  # few use them, and all would wait for it
+
+    kinds = {
+        name: np.dtype(kind)
+        for name, kind in vars(ml_dtypes).items()
+        if name.startswith(_EXTENDED_NAMES) and isinstance(kind, type)
+    }
+    PLAIN_SCALARS.update(dtype.type for dtype in kinds.values())
+    return kinds
 
 
 def _is_extended(dtype: np.dtype[Any]) -> bool:
-    return dtype.name in _EXTENDED and _EXTENDED[dtype.name] == dtype
+    return dtype.isbuiltin == _USER_DEFINED and _extended().get(dtype.name) == dtype
+
+
+def _may_be_extended(name: str) -> bool:
+    return name.startswith(_EXTENDED_NAMES) and name not in np.sctypeDict
 
 
 def is_numeric(dtype: np.dtype[Any]) -> bool:
@@ -64,8 +78,8 @@ def as_dtype(value: Any) -> DType:
     """
     if isinstance(value, StringType) or value in (str, bytes, "string", "str", "bytes"):
         return string
-    if isinstance(value, str) and value in _EXTENDED:
-        return _EXTENDED[value]
+    if isinstance(value, str) and _may_be_extended(value) and value in _extended():
+        return _extended()[value]
     try:
         dtype: np.dtype[Any] = np.dtype(value)
     except TypeError as error:
@@ -100,11 +114,8 @@ def storage_dtype(dtype: DType) -> np.dtype[Any]:
 
 
 # Scalars that are elements as they are. Membership of this set is the first question of every
-# hot loop, so it lists types, not rules.
-PLAIN_SCALARS: frozenset[type] = frozenset(
-    {
-        bytes,
-        *(np.dtype(code).type for code in "?bhilqBHILQefdgFDGmM"),
-        *(dtype.type for dtype in _EXTENDED.values()),
-    }
-)
+# hot loop, so it lists types, not rules. Those of ml_dtypes are added when one is first seen.
+PLAIN_SCALARS: set[type] = {
+    bytes,
+    *(np.dtype(code).type for code in "?bhilqBHILQefdgFDGmM"),
+}

@@ -1,7 +1,7 @@
 """Methods that keep a data set on disk, or give back one that was kept.
 
-What they do is in ``kept_stages``, which is imported when one of them is first called: it is half
-of the library, and those who keep nothing need not wait for it.
+What they do is in ``kept_stages`` and ``loaded_stages``, which are imported when one of them is
+first called: it is half of the library, and those who keep nothing need not wait for it.
 """
 
 from __future__ import annotations
@@ -21,6 +21,13 @@ if TYPE_CHECKING:
 def kept_stages() -> ModuleType:
     """The module that does the work."""
     import keepset.dataset.kept_stages as module
+
+    return module
+
+
+def loaded_stages() -> ModuleType:
+    """As ``kept_stages``, for those who only read."""
+    import keepset.dataset.loaded_stages as module
 
     return module
 
@@ -115,7 +122,7 @@ class Keeping(BaseDataset):
                 ago goes first.
             options: For an object store: credentials, endpoint and such.
         """
-        node = kept_stages().load_stage(
+        node = loaded_stages().load_stage(
             cls,
             path,
             element_spec=element_spec,
@@ -126,7 +133,7 @@ class Keeping(BaseDataset):
             num_shards=num_shards,
             verify=verify,
             writable=writable,
-            options=kept_stages().with_cache(path, options, cache_dir, cache_bytes),
+            options=loaded_stages().with_cache(path, options, cache_dir, cache_bytes),
         )
         return cls(node)
 
@@ -205,6 +212,6 @@ class Keeping(BaseDataset):
             writable=writable,
             chunk_bytes=positive(chunk_bytes, "chunk_bytes"),
             segment_bytes=positive(segment_bytes, "segment_bytes"),
-            options=kept_stages().with_cache(path, options, cache_dir, cache_bytes),
+            options=loaded_stages().with_cache(path, options, cache_dir, cache_bytes),
         )
         return self._then(node)

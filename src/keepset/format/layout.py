@@ -13,6 +13,7 @@ from keepset.core.column import Column
 from keepset.core.dtypes import dtype_name
 from keepset.core.spec import LeafSpec, Spec, TensorSpec, spec_to_json, structure_and_leaves
 from keepset.core.structure import Structure
+from keepset.core.tally import tally
 from keepset.errors import ElementError
 from keepset.format.encodings import Encoding, encoding_of
 from keepset.format.version import FORMAT_VERSION
@@ -55,6 +56,7 @@ class Layout:
         """The chunk of a record batch; anything that does not fit is a ValueError."""
         if batch.num_rows != rows or batch.num_columns != len(self.encodings):
             raise ValueError(f"{batch.num_rows} rows were found where {rows} were expected")
+        tally("chunk_decode")
         columns = [encoding.decode(batch.column(i)) for i, encoding in enumerate(self.encodings)]
         return Chunk.from_columns(self.structure, columns, rows)
 
@@ -63,6 +65,7 @@ class Layout:
         structure, places = self.structure.select(keys)
         if batch.num_rows != rows or batch.num_columns != len(places):
             raise ValueError(f"{batch.num_rows} rows were found where {rows} were expected")
+        tally("chunk_decode")
         pairs = zip(places, batch.columns, strict=True)
         columns = [self.encodings[place].decode(array) for place, array in pairs]
         return Chunk.from_columns(structure, columns, rows)

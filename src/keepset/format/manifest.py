@@ -148,7 +148,8 @@ def manifest_from_json(value: Any) -> Manifest:
     try:
         specs = [spec_from_json(spec) for spec in value["specs"]]
         segments = tuple(_segment(facts, specs) for facts in value["segments"])
-        pieces = [_pieces(segment) for segment in segments]
+        leaves = {id(spec): len(structure_and_leaves(spec)[1]) for spec in specs}
+        pieces = [_pieces(segment, leaves[id(segment.spec)]) for segment in segments]
         chunks = tuple(_chunk(facts, segments, pieces) for facts in value["chunks"])
         order = value["order"]
         manifest = Manifest(
@@ -204,10 +205,9 @@ def _segment(facts: Any, specs: list[Spec]) -> Segment:
     return Segment(entry, specs[facts["spec"]], bool(facts["wide"]), codec)
 
 
-def _pieces(segment: Segment) -> int:
+def _pieces(segment: Segment, leaves: int) -> int:
     """How many pieces a chunk of a segment has, each with a checksum of its own."""
-    leaves = structure_and_leaves(segment.spec)[1]
-    return 1 if CODECS[segment.codec].is_framed else 1 + len(leaves)
+    return 1 if CODECS[segment.codec].is_framed else 1 + leaves
 
 
 def _chunk(facts: Any, segments: Sequence[Segment], pieces: Sequence[int]) -> KeptChunk:

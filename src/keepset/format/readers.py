@@ -14,9 +14,12 @@ from keepset.format.segment import ChunkReader
 def readers_of(manifest: Manifest, url: str) -> list[ChunkReader]:
     """One reader for each segment; ``url`` is where the snapshot is, for messages."""
     layouts: dict[tuple[str, bool], Layout] = {}
+    names: dict[int, str] = {}  # most segments share one spec, and to print it takes long
     readers = []
     for segment in manifest.segments:
-        key = (repr(segment.spec), segment.wide)
+        if id(segment.spec) not in names:
+            names[id(segment.spec)] = repr(segment.spec)
+        key = (names[id(segment.spec)], segment.wide)
         where = f"{url}/{segment.entry.name}"
         if key not in layouts:
             try:

@@ -104,7 +104,7 @@ def test_many_threads_at_once(tmp_path: Path) -> None:
     orders = [np.random.default_rng(seed).permutation(10_000) for seed in range(8)]
 
     def check(order: Any) -> bool:
-        parts = [kept_of(loaded).gather(part).columns[0] for part in np.split(order, 50)]
+        parts: list[Any] = [kept_of(loaded).gather(part).columns[0] for part in np.split(order, 50)]
         return bool((np.concatenate(parts) == x[order]).all())
 
     with ThreadPoolExecutor(8) as pool:

@@ -1,0 +1,102 @@
+"""The stages behind ``load``, made of what a user passes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from keepset.codecs import AUTO, normal_name
+from keepset.core.chunk import Chunk
+from keepset.core.node import Node
+from keepset.core.spec import Spec, check_spec, is_compatible
+from keepset.dataset.arguments import positive
+from keepset.dataset.base import BaseDataset, node_of
+from keepset.errors import InvalidArgumentError, SnapshotMismatchError
+from keepset.nodes.rows import Rows
+from keepset.snapshot.reading.opening import Location, locate
+from keepset.snapshot.reading.replay import Replay
+from keepset.snapshot.writable import Writable
+from keepset.storage import open_store
+
+
+def load_stage(
+    kind: type[Any],
+    path: str | os.PathLike[str],
+    *,
+    element_spec: Any,
+    compression: str | None,
+    reader_func: Callable[[Any], Any] | None,
+    wait: bool,
+    fingerprint: str | None,
+    num_shards: int | None,
+    verify: bool,
+    writable: bool,
+    options: dict[str, Any],
+) -> Node:
+    """What gives back a kept data set; ``kind`` is the class of the data sets that users see."""
+    location = locate(path, fingerprint=fingerprint, verify=verify, wait=wait, options=options)
+    _check(location, element_spec, compression)
+    if reader_func is None:
+        node: Node = Replay(location=location)
+    else:
+        node = reader_stage(kind, reader_func, num_shards)(location)
+    return Writable(parent=node) if writable else node
+
+
+def with_cache(
+    path: str | os.PathLike[str],
+    options: dict[str, Any],
+    cache_dir: str | os.PathLike[str] | None,
+    cache_bytes: int | None,
+) -> dict[str, Any]:
+    """The options for opening a store with those of a cache; an error where there can be none."""
+    if cache_dir is None and cache_bytes is None:
+        return options
+    given: dict[str, Any] = {**options, "cache_dir": cache_dir}
+    if cache_bytes is not None:
+        given["cache_bytes"] = positive(cache_bytes, "cache_bytes")
+    open_store(path, **given)
+    assert cache_dir is not None
+    # A worker process may have another working folder.
+    return {**given, "cache_dir": os.path.abspath(os.path.expanduser(os.fspath(cache_dir)))}
+
+
+def reader_stage(
+    kind: type[Any], reader_func: Callable[[Any], Any], num_shards: int | None
+) -> Callable[[Location], Node]:
+    """What turns kept elements into the pipeline that a user's function makes of them."""
+
+    def read(location: Location) -> Node:
+        parts = [kind(node) for node in _shards(location, num_shards)]
+        made = reader_func(kind(Rows(chunk=Chunk.from_rows(parts))))
+        if not isinstance(made, BaseDataset):
+            raise InvalidArgumentError(
+                f"reader_func must return a Dataset, not {type(made).__name__}"
+            )
+        return node_of(made)
+
+    return read
+
+
+def _shards(location: Location, num_shards: int | None) -> list[Replay]:
+    if location.kept.manifest.order is not None:
+        return [Replay(location=location, shard=shard) for shard in location.kept.shards]
+    count = os.cpu_count() or 1 if num_shards is None else positive(num_shards, "num_shards")
+    return [Replay(location=location, first=i, step=count) for i in range(count)]
+
+
+def _check(location: Location, element_spec: Spec, compression: str | None) -> None:
+    kept = location.kept
+    if element_spec is not None and not is_compatible(check_spec(element_spec), kept.spec):
+        raise SnapshotMismatchError(
+            f"{location.url} holds elements of {kept.spec}, not of {element_spec}; leave "
+            "element_spec out, it is known from the files"
+        )
+    used = {segment.codec for segment in kept.manifest.segments}
+    asked = AUTO if compression is None else normal_name(compression)
+    if asked != AUTO and used not in (set(), {asked}):
+        raise SnapshotMismatchError(
+            f"{location.url} is kept with the compression {', '.join(sorted(used))}, not "
+            f"{asked}; leave compression out, it is known from the files"
+        )
