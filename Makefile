@@ -13,7 +13,7 @@ export PIP_DEFAULT_TIMEOUT ?= 180
 export PIP_RETRIES ?= 10
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test check test-interop test-faults bench bench-kept bench-memory clean
+.PHONY: help demo test check test-interop test-faults bench bench-kept bench-scaling bench-memory clean
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 
@@ -37,11 +37,14 @@ test-interop: $(INTEROP)/.ready ## run the tests against TensorFlow, PyTorch and
 test-faults: $(VENV)/.ready ## kill writers KILLS=1000 times, and print where and what was lost
 	@KEEPSET_KILLS=$(or $(KILLS),1000) $(VENV)/bin/python -m pytest tests/snapshot/test_faults.py -k random
 
-bench: $(INTEROP)/.ready-bench ## measure against the peers; ONLY=shuffle picks by name
-	@$(INTEROP)/bin/python benchmarks/pipeline.py $(addprefix --only=,$(ONLY))
+bench: $(VENV)/.ready $(INTEROP)/.ready-bench ## measure against the peers, an hour; ONLY=W2 or ONLY=grain picks by name
+	@$(VENV)/bin/python benchmarks/suite.py --pipeline-python=$(INTEROP)/bin/python $(if $(ONLY),--only="$(ONLY)") $(if $(QUICK),--quick)
 
-bench-kept: $(VENV)/.ready ## measure kept data against the peers; makes their environments, 8 GB
-	@$(VENV)/bin/python benchmarks/snapshot.py $(addprefix --only=,$(ONLY))
+bench-kept: $(VENV)/.ready ## measure kept data alone; makes the peers' environments, 8 GB
+	@$(VENV)/bin/python benchmarks/snapshot.py $(if $(ONLY),--only="$(ONLY)")
+
+bench-scaling: $(VENV)/.ready ## show what one element costs, by number, shards and size
+	@$(VENV)/bin/python benchmarks/scaling.py $(if $(ONLY),--only="$(ONLY)")
 
 bench-memory: $(VENV)/.ready ## write and read 10 GB, and show how much memory that takes
 	@$(VENV)/bin/python benchmarks/memory.py $(if $(GIGABYTES),--gigabytes $(GIGABYTES))

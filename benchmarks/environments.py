@@ -22,11 +22,11 @@ TORCH = "torch==2.13.0"
 # What pip is asked for; every environment gets NumPy as well.
 ENVIRONMENTS: dict[str, tuple[str, ...]] = {
     "torch": (TORCH,),
-    "huggingface": ("datasets",),
-    "tensorflow": ("tensorflow-cpu",),
+    "huggingface": ("datasets", "pillow"),
+    "tensorflow": ("tensorflow-cpu", "pillow"),
     "grain": ("grain", "array_record"),
-    "litdata": ("litdata", TORCH),
-    "mosaic": ("mosaicml-streaming", TORCH),
+    "litdata": ("litdata", TORCH, "pillow"),
+    "mosaic": ("mosaicml-streaming", TORCH, "pillow"),
     "webdataset": ("webdataset", TORCH),
     "lance": ("pylance", "pyarrow"),
     "zarr": ("zarr",),
@@ -61,14 +61,19 @@ def python_of(name: str, tell: Callable[[str], None]) -> str | None:
     python = folder / "bin" / "python"
     ready = folder / ".ready"
     wanted = "\n".join([f"python {platform.python_version()}", *requirements, ""])
-    if ready.exists() and ready.read_text() == wanted:
+    found = ready.read_text() if ready.exists() else ""
+    if found == wanted:
         return str(python)
+    # One that lacks something more is added to; one of another Python is made anew.
+    is_sound = found.partition("\n")[0] == wanted.partition("\n")[0]
     tell(f"{name}: installing {', '.join(requirements)}: some minutes the first time")
     try:
         FOLDER.mkdir(exist_ok=True)
         # Neither git nor the linter should look at what is in there.
         (FOLDER / ".gitignore").write_text("*\n")
-        venv.create(folder, clear=True, with_pip=True)
+        if not is_sound:
+            venv.create(folder, clear=True, with_pip=True)
+        ready.unlink(missing_ok=True)
         _install(python, requirements)
     except (OSError, subprocess.CalledProcessError) as error:
         tell(f"{name}: left out, its environment cannot be made: {_reason(error)}")

@@ -10,33 +10,17 @@ machine that is slow for a minute is slow for both.
 
 from __future__ import annotations
 
-import json
 import os
 import platform
-import select
-import signal
 import statistics
-import subprocess
-import sys
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-HERE = Path(__file__).resolve().parent
+from worker_pipe import HERE, Contender, Worker, WorkerError
 
-
-@dataclass(frozen=True)
-class Contender:
-    """Somebody who takes part, with the module and, if it has several, the table of its jobs."""
-
-    name: str
-    module: str
-    role: Literal["subject", "yardstick", "peer"]
-    python: str = sys.executable
-    table: str | None = None
+__all__ = ["BEST_PEER", "HERE", "Contender", "Goal", "Job", "Run", "Settings", "run", "short"]
 
 
 @dataclass(frozen=True)
@@ -56,7 +40,11 @@ BEST_PEER = "best peer"
 
 @dataclass(frozen=True)
 class Job:
-    """One thing to measure. Jobs with the same ``group`` share their rounds."""
+    """One thing to measure. Jobs with the same ``group`` share their rounds.
+
+    ``cores`` binds the processes to so many. A ``whole`` job is not cut short: all its elements
+    are gone through in every round, however long it takes, in at most so many rounds.
+    """
 
     name: str
     what: str
@@ -66,6 +54,10 @@ class Job:
     check_elements: int = 10_000
     cap_s: float | None = None
     group: str = ""
+    cores: int | None = None
+    whole: int | None = None
+    # What an element takes in memory, to tell bytes per second.
+    element_bytes: float | None = None
 
 
 @dataclass(frozen=True)
@@ -77,6 +69,20 @@ class Settings:
     check_elements: int = 10_000
     # For one answer of a worker; a contender that is silent for longer is given up on that job.
     patience_s: float = 120.0
+    # For peers, if they are given less time; what they are far from needs no fine measurement.
+    peer_rounds: int | None = None
+    peer_cap_s: float | None = None
+
+    def rounds_of(self, job: Job, contender: Contender) -> int:
+        limits = [self.rounds, job.whole]
+        if contender.role == "peer":
+            limits.append(1 if job.whole else self.peer_rounds)
+        return min(limit for limit in limits if limit is not None)
+
+    def cap_of(self, job: Job, contender: Contender) -> float:
+        if job.cap_s is None and contender.role == "peer":
+            return self.peer_cap_s or self.cap_s
+        return job.cap_s or self.cap_s
 
 
 @dataclass
@@ -90,6 +96,10 @@ class Measurement:
     passes: int = 1
     note: str = ""
     seconds: list[float] = field(default_factory=list)
+    # Seconds from the beginning of each round to a point that the job names.
+    marks: dict[str, list[float]] = field(default_factory=dict)
+    # Of one element, in the files that the job reads, if there are any.
+    stored_bytes: float | None = None
 
     @property
     def rates(self) -> list[float]:
@@ -106,6 +116,8 @@ class Measurement:
         facts: dict[str, Any] = {"contender": self.contender, "status": self.status}
         if self.note:
             facts["note"] = self.note
+        if self.marks:
+            facts["marks"] = self.marks
         if self.rates:
             facts |= {"n": self.n, "passes": self.passes, "seconds": self.seconds}
             facts["elements_per_s"] = {
@@ -116,113 +128,6 @@ class Measurement:
         return facts
 
 
-class WorkerError(Exception):
-    """A worker failed, died or stayed silent; its text becomes the measurement's status."""
-
-
-class Worker:
-    """Our end of the pipe to the process that runs one contender."""
-
-    def __init__(self, contender: Contender, table: str, settings: Settings) -> None:
-        self.contender, self._table, self._settings = contender, table, settings
-        self._process: subprocess.Popen[bytes] | None = None
-        self._log = tempfile.TemporaryFile()  # noqa: SIM115 (closed in close)
-        self._unread = b""
-        self.facts: dict[str, Any] = {}
-        try:
-            self._start()
-        except WorkerError as error:
-            self.facts = {"missing": str(error)}
-        self._signal(signal.SIGSTOP)
-
-    @property
-    def missing(self) -> str | None:
-        missing: str | None = self.facts.get("missing")
-        return missing
-
-    def offers(self, job: str) -> bool:
-        return job in self.facts.get("jobs", ())
-
-    def ask(self, do: str, **arguments: Any) -> dict[str, Any]:
-        """Send one request and wait for its answer; the process runs only in between."""
-        if self._process is None:
-            self._start()
-        self._signal(signal.SIGCONT)
-        try:
-            return self._ask(do, arguments)
-        finally:
-            self._signal(signal.SIGSTOP)
-
-    def _signal(self, number: int) -> None:
-        if self._process is not None:
-            with suppress(ProcessLookupError):
-                os.killpg(self._process.pid, number)
-
-    def _ask(self, do: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        assert self._process is not None
-        assert self._process.stdin is not None
-        try:
-            self._process.stdin.write(json.dumps({"do": do} | arguments).encode() + b"\n")
-            self._process.stdin.flush()
-        except BrokenPipeError:
-            self._kill()
-            raise WorkerError(f"failed (its process died; {self._last_words()})") from None
-        answer = self._read(self._settings.patience_s)
-        if "error" in answer:
-            raise WorkerError(f"failed ({answer['error']})")
-        return answer
-
-    def close(self) -> None:
-        self._kill()
-        self._log.close()
-
-    def _start(self) -> None:
-        self._unread = b""
-        # A session of its own, so that the processes it starts can be ended with it.
-        self._process = subprocess.Popen(
-            [self.contender.python, str(HERE / "worker.py"), self.contender.module, self._table],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._log,
-            start_new_session=True,
-        )
-        self.facts = self._read(self._settings.patience_s)
-
-    def _read(self, timeout_s: float) -> dict[str, Any]:
-        assert self._process is not None
-        assert self._process.stdout is not None
-        descriptor = self._process.stdout.fileno()
-        while b"\n" not in self._unread:
-            ready, _, _ = select.select([descriptor], [], [], timeout_s)
-            if not ready:
-                self._kill()
-                raise WorkerError(f"timed out (silent for {timeout_s:g} s)")
-            piece = os.read(descriptor, 1 << 16)
-            if not piece:
-                self._kill()
-                raise WorkerError(f"failed (its process died; {self._last_words()})")
-            self._unread += piece
-        line, _, self._unread = self._unread.partition(b"\n")
-        answer: dict[str, Any] = json.loads(line)
-        return answer
-
-    def _last_words(self) -> str:
-        self._log.seek(0)
-        lines = self._log.read().decode(errors="replace").strip().splitlines()
-        return lines[-1][:200] if lines else "no message"
-
-    def _kill(self) -> None:
-        if self._process is None:
-            return
-        self._signal(signal.SIGKILL)
-        self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                with suppress(BrokenPipeError):
-                    pipe.close()
-        self._process = None
-
-
 @dataclass
 class Run:
     """Everything that was measured, and on what."""
@@ -231,6 +136,14 @@ class Run:
     machine: dict[str, Any]
     versions: dict[str, dict[str, str]]
     measurements: list[Measurement]
+
+    def joined(self, other: Run) -> Run:
+        """This run with what another one measured afterwards."""
+        versions = {
+            name: self.versions.get(name, {}) | other.versions.get(name, {})
+            for name in self.versions | other.versions
+        }
+        return Run(self.settings, self.machine, versions, self.measurements + other.measurements)
 
     def of(self, job: str) -> list[Measurement]:
         return [m for m in self.measurements if m.job == job]
@@ -256,25 +169,50 @@ def run(
     table: str,
     settings: Settings,
     tell: Callable[[str], None],
+    between: Callable[[Sequence[Job]], None] = lambda done: None,
 ) -> Run:
-    """Measure every job with every contender; ``tell`` hears a line per finding."""
+    """Measure every job with every contender; ``tell`` hears a line per finding.
+
+    ``between`` is called with the jobs that were measured last, while all workers stand still.
+    """
     facts = machine()
     with ExitStack() as stack:
-        workers = []
-        for contender in contenders:
-            worker = Worker(contender, contender.table or table, settings)
-            stack.callback(worker.close)
-            workers.append(worker)
+        crews = _Crews(contenders, table, settings, stack)
+        workers = crews.bound_to(None)
         versions = {w.contender.name: w.facts.get("versions", {}) for w in workers}
         for worker in workers:
             known = ", ".join(f"{k} {v}" for k, v in versions[worker.contender.name].items())
             tell(f"{worker.contender.name}: {worker.missing or known}")
         measurements = []
         for group in _groups(jobs):
-            for measurement in _measure_group(group, workers, settings):
-                tell(_line(measurement))
+            for measurement in _measure_group(group, crews, settings):
+                if measurement.status != "not offered":
+                    tell(_line(measurement))
                 measurements.append(measurement)
+            between(group)
     return Run(settings, facts, versions, measurements)
+
+
+class _Crews:
+    """One worker for each contender, and others of those that a job binds to fewer cores."""
+
+    def __init__(
+        self, contenders: Sequence[Contender], table: str, settings: Settings, stack: ExitStack
+    ) -> None:
+        self._contenders, self._table, self._stack = contenders, table, stack
+        self._patience_s = settings.patience_s
+        self._crews: dict[int | None, list[Worker]] = {}
+
+    def bound_to(self, cores: int | None) -> list[Worker]:
+        if cores not in self._crews:
+            crew = self._crews[cores] = []
+            for contender in self._contenders:
+                # Peers are measured with all the cores there are.
+                if cores is None or contender.role != "peer":
+                    worker = Worker(contender, self._table, self._patience_s, cores)
+                    self._stack.callback(worker.close)
+                    crew.append(worker)
+        return self._crews[cores]
 
 
 def _groups(jobs: Iterable[Job]) -> Iterator[list[Job]]:
@@ -287,13 +225,11 @@ def _groups(jobs: Iterable[Job]) -> Iterator[list[Job]]:
 Entry = tuple[Job, Worker, Measurement]
 
 
-def _measure_group(
-    group: list[Job], workers: Sequence[Worker], settings: Settings
-) -> list[Measurement]:
+def _measure_group(group: list[Job], crews: _Crews, settings: Settings) -> list[Measurement]:
     entries: list[Entry] = [
         (job, worker, Measurement(worker.contender.name, job.name))
         for job in group
-        for worker in workers
+        for worker in crews.bound_to(job.cores)
     ]
     for job in group:
         _check([entry for entry in entries if entry[0] is job], settings)
@@ -302,8 +238,9 @@ def _measure_group(
     for number in range(settings.rounds):
         first = number % len(entries)
         for entry in entries[first:] + entries[:first]:
-            _time(entry)
-    for worker in workers:
+            if number < settings.rounds_of(entry[0], entry[1].contender):
+                _time(entry)
+    for worker in {id(worker): worker for _, worker, _ in entries}.values():
         if not worker.missing:
             with suppress(WorkerError):
                 worker.ask("forget")
@@ -327,6 +264,10 @@ def _check(entries: list[Entry], settings: Settings) -> None:
         except WorkerError as error:
             measurement.status = str(error)
             continue
+        measurement.stored_bytes = answer.get("stored_bytes")
+        if answer["digest"] is None:
+            # A limit that does a part of the work gives nothing that could be compared.
+            continue
         expected = expected or answer["digest"]
         if answer["digest"] != expected:
             measurement.status = f"wrong output ({answer['digest']} instead of {expected})"
@@ -339,7 +280,10 @@ def _calibrate(entry: Entry, settings: Settings) -> None:
     if measurement.status != "ok":
         return
     try:
-        cap_s = job.cap_s or settings.cap_s
+        if job.whole is not None:
+            measurement.n = job.elements
+            return
+        cap_s = settings.cap_of(job, worker.contender)
         answer = worker.ask("calibrate", job=job.name, n=job.elements, cap_s=cap_s)
         measurement.n, measurement.passes = answer["n"], answer["passes"]
     except WorkerError as error:
@@ -353,6 +297,8 @@ def _time(entry: Entry) -> None:
     try:
         answer = worker.ask("time", job=job.name, n=measurement.n, passes=measurement.passes)
         measurement.seconds.append(answer["seconds"])
+        for name, seconds in answer["marks"].items():
+            measurement.marks.setdefault(name, []).append(seconds)
     except WorkerError as error:
         measurement.status = str(error)
 

@@ -14,47 +14,18 @@ import json
 import shutil
 import sys
 import tempfile
-import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from memory_watch import Watch
 
 import keepset as ks
 
 LIMIT_MB = 300
 RESULTS = Path(__file__).parent / "results" / "memory.json"
 _ROW_BYTES = 64 * 64 * 3
-
-
-def anonymous_mb() -> float:
-    with open("/proc/self/status") as lines:
-        for line in lines:
-            if line.startswith("RssAnon:"):
-                return int(line.split()[1]) / 1024
-    raise SystemExit("error: this system does not tell RssAnon; run this on Linux")
-
-
-class Watch:
-    """Notes the most memory in use, looking fifty times a second."""
-
-    def __enter__(self) -> Watch:
-        self.most_mb, self._began = anonymous_mb(), time.perf_counter()
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._look, daemon=True)
-        self._thread.start()
-        return self
-
-    def _look(self) -> None:
-        while not self._stop.wait(0.02):
-            self.most_mb = max(self.most_mb, anonymous_mb())
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        self._thread.join()
-        self.seconds = time.perf_counter() - self._began
 
 
 def pipeline(rows: int) -> ks.Dataset:
@@ -108,7 +79,7 @@ def main() -> int:
     folder = Path(tempfile.mkdtemp(dir=given.folder))
     if shutil.disk_usage(folder).free < 2.2e9 * given.gigabytes:
         raise SystemExit(f"error: {folder} has no room for {2 * given.gigabytes:g} GB")
-    found = []
+    found: list[dict[str, Any]] = []
     try:
         for name, job in jobs(rows, folder):
             with Watch() as watch:

@@ -17,6 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import report
+from choosing import choose
 from harness import BEST_PEER, HERE, Contender, Goal, Job, Settings, run
 
 KEEPSET = "keepset"
@@ -98,20 +99,11 @@ CHAINS = (
 
 
 def chosen(only: Sequence[str]) -> tuple[list[Job], list[Contender]]:
-    """Keep what the names ask for: chains if any has the text in its name, else contenders."""
-    jobs: list[Job] = []
-    peers: list[Contender] = []
-    for text in only:
-        found = [job for job in CHAINS if text in job.name]
-        named = [] if found else [c for c in CONTENDERS if text in c.name]
-        if not found and not named:
-            names = [job.name for job in CHAINS] + [c.name for c in CONTENDERS]
-            raise SystemExit(f"error: {text!r} is in no name; choose from {', '.join(names)}")
-        jobs += found
-        peers += named
+    """Keep what the names ask for: chains if any has the text in its name, else peers."""
+    choice = choose(only, CHAINS, [c.name for c in CONTENDERS if c.role == "peer"])
     return (
-        [job for job in CHAINS if job in jobs or not jobs],
-        [c for c in CONTENDERS if c in peers or not peers or c.role != "peer"],
+        choice.jobs,
+        [c for c in CONTENDERS if c.role != "peer" or c.name in choice.peers],
     )
 
 
@@ -122,15 +114,21 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--elements", type=int, help="at most so many elements per chain")
     parser.add_argument("--quick", action="store_true", help="too short to quote; nothing is kept")
     parser.add_argument("--output", type=Path, help="where to keep the results, full run or not")
+    parser.add_argument("--list", action="store_true", help="print the names there are")
     return parser.parse_args()
 
 
 def main() -> int:
     given = arguments()
+    if given.list:
+        peers = [contender.name for contender in CONTENDERS if contender.role == "peer"]
+        print("\n".join([*peers, *(job.name for job in CHAINS)]))
+        return 0
     jobs, contenders = chosen(given.only)
     elements = given.elements or (20_000 if given.quick else MILLION)
     jobs = [replace(job, elements=min(job.elements, elements)) for job in jobs]
-    settings = Settings(rounds=given.rounds or Settings.rounds)
+    # Peers that take seconds for what others do in a few milliseconds get less time.
+    settings = Settings(given.rounds or Settings.rounds, peer_rounds=3, peer_cap_s=1.0)
     if given.quick:
         settings = Settings(rounds=given.rounds or 2, cap_s=0.5, check_elements=3000)
         jobs = [replace(job, cap_s=job.cap_s and 2.0) for job in jobs]

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from figures import Figure
 from harness import BEST_PEER, Contender, Goal, Job, Run, short
 
 
@@ -82,15 +83,16 @@ def table(
             + [cells.get(name, "-") for name in compared]
             + [best_peer(job.name, contenders, run) or "-", verdict]
         )
-        judged += [[f"  / its own {r.job}", str(r)] for r in found if r.job is not None]
-    return _aligned(rates) + "\n\n" + _aligned(judged)
+        judged += [[f"  / {r.against}, {r.job}", str(r)] for r in found if r.job is not None]
+    return aligned(rates) + "\n\n" + aligned(judged)
 
 
 def _status(job: Job, run: Run, contender: str) -> str:
     return next((m.status for m in run.of(job.name) if m.contender == contender), "not run")
 
 
-def _aligned(rows: list[list[str]]) -> str:
+def aligned(rows: list[list[str]]) -> str:
+    """Rows of cells as plain text, the first one underlined."""
     width = max(len(row) for row in rows)
     filled = [row + [""] * (width - len(row)) for row in rows]
     widths = [max(map(len, column)) for column in zip(*filled, strict=True)]
@@ -119,6 +121,7 @@ def keep(
     contenders: Sequence[Contender],
     run: Run,
     subject: str,
+    figures: Sequence[Figure] = (),
 ) -> None:
     """Write the run as JSON, every round's seconds included."""
     facts: dict[str, Any] = {
@@ -140,6 +143,7 @@ def keep(
             }
             for job in jobs
         ],
+        "figures": [figure.as_json() for figure in figures],
     }
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(facts, indent=1) + "\n")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from kept.codecs import codec_jobs
 from kept.jobs import Tool, jobs_of
 from kept.workloads import BATCH, Array, Jagged, Table
 
@@ -36,7 +37,7 @@ class ArrowByHand(Tool):
             file.write_table(table, max_chunksize=1024 if workload in ("W1", "W4") else _ROWS)
 
     def elements(self, folder: Path, workload: str) -> Iterable[Any]:
-        for batch in _batches(folder):
+        for batch in self._batches(folder):
             names = batch.schema.names
             columns = [_rows(batch.column(i), workload) for i in range(len(names))]
             for row in zip(*columns, strict=True):
@@ -44,7 +45,7 @@ class ArrowByHand(Tool):
 
     def batches(self, folder: Path, workload: str) -> Iterable[Any]:
         rest: pa.RecordBatch | None = None
-        for batch in _batches(folder):
+        for batch in self._batches(folder):
             whole = batch if rest is None else pa.concat_batches([rest, batch])
             end = len(whole) - len(whole) % BATCH
             for first in range(0, end, BATCH):
@@ -53,12 +54,21 @@ class ArrowByHand(Tool):
         if rest is not None:
             yield _columns(rest, workload)
 
+    def _batches(self, folder: Path) -> Iterable[pa.RecordBatch]:
+        # What is mapped may be opened once for all passes; what is decompressed is not kept.
+        return _mapped(folder) if self._compression is None else _read(folder)
 
-@lru_cache(maxsize=8)
-def _batches(folder: Path) -> list[pa.RecordBatch]:
+
+def _read(folder: Path) -> Iterator[pa.RecordBatch]:
     with pa.memory_map(str(folder / "data.arrow")) as source:
         reader = pa.ipc.open_file(source)
-        return [reader.get_batch(i) for i in range(reader.num_record_batches)]
+        for number in range(reader.num_record_batches):
+            yield reader.get_batch(number)
+
+
+@lru_cache(maxsize=8)
+def _mapped(folder: Path) -> list[pa.RecordBatch]:
+    return list(_read(folder))
 
 
 def _arrow(column: Array | Jagged) -> pa.Array:
@@ -91,7 +101,8 @@ def _fixed(array: pa.Array, workload: str) -> Array:
 
 def _rows(array: pa.Array, workload: str) -> Iterable[Any]:
     if pa.types.is_large_binary(array.type):
-        return array.to_pylist()
+        texts: list[bytes] = array.to_pylist()
+        return texts
     if pa.types.is_large_list(array.type):
         ends = np.frombuffer(array.buffers()[1], np.int64, len(array) + 1, array.offset * 8)
         values = array.values.to_numpy()
@@ -113,6 +124,4 @@ def _column(array: pa.Array, workload: str) -> Any:
     return _fixed(array, workload)
 
 
-KEPT = jobs_of(ArrowByHand())
-KEPT_LZ4 = jobs_of(ArrowByHand("lz4"))
-KEPT_ZSTD = jobs_of(ArrowByHand("zstd"))
+KEPT = jobs_of(ArrowByHand()) | codec_jobs({codec: ArrowByHand(codec) for codec in ("lz4", "zstd")})

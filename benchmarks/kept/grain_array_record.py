@@ -92,6 +92,7 @@ class ArrayRecord(Tool):
     """Files read a run of records at a time, without Grain."""
 
     name = "array_record"
+    rows_at_most = 500_000
 
     def write_rows(self, rows: Iterator[dict[str, Any]], like: Table, folder: Path) -> None:
         fixed, last, _ = _columns(like)

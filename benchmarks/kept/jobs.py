@@ -1,28 +1,31 @@
 """Jobs: what every tool that keeps data is asked to do, as a table for ``worker.py``.
 
-Data is written once for each tool and workload, whole and off the clock, below the folder that
-``KEEPSET_BENCH_FOLDER`` names. Reading ``n`` elements stops after the first ``n``: a slow tool is
-measured on fewer. Writing ``n`` elements writes the first ``n`` rows into a new folder.
+Data is written once for each tool and workload, whole and off the clock. Reading ``n`` elements
+stops after the first ``n``: a slow tool is measured on fewer. Writing ``n`` elements writes the
+first ``n`` rows into a new folder.
 """
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from kept.workloads import BATCH, SEED, WORKLOADS, Array, Jagged, Table, table
+from kept.workloads import BATCH, SEED, WORKLOADS, Array, Jagged, Table, data_folder, table
 
 Start = Callable[[], Iterator[Any]]
 Build = Callable[[int], Start]
 
 RANDOM_READS = 10_000
+# How many elements of a job are compared, and how many rows are kept where all are too many.
+CHECKED = 1000
+_KEPT_BY_ALL = 50_000
 
 
 class Tool:
@@ -35,6 +38,18 @@ class Tool:
 
     name = ""
     copies = True
+    # Whether all of it is on the disk when a method that writes returns.
+    durable = False
+    # Written of the first rows alone, where all of them would take minutes.
+    rows_at_most = 2_000_000
+
+    def rows(self, workload: str) -> int:
+        """How many rows of a workload are kept."""
+        return min(self.rows_at_most, WORKLOADS[workload].rows)
+
+    def at_once(self, workload: str, job: str) -> int:
+        """How many rows are read before the first comes out: fewer are no fair measurement."""
+        return 1
 
     def write_arrays(self, data: Table, folder: Path, workload: str) -> None:
         raise NotImplementedError
@@ -63,19 +78,19 @@ class Tool:
         raise NotImplementedError
 
 
-def jobs_of(tool: Tool) -> dict[str, Build]:
+def jobs_of(tool: Tool, codec: str = "", workloads: Sequence[str] = tuple(WORKLOADS)) -> Jobs:
     """A job for each method that a tool has, on each workload: ``"W2 batches"``."""
-    jobs: dict[str, Build] = {}
-    for workload in WORKLOADS:
-        for job, make in _READING.items():
+    jobs: Jobs = {}
+    for workload in workloads:
+        head = f"{workload} {codec}".strip()
+        for job in _READING:
             if _has(tool, job):
-                jobs[f"{workload} {job}"] = _reading(tool, workload, make)
+                jobs[f"{head} {job}"] = Reading(tool, workload, job)
                 if not tool.copies and job in ("elements", "batches"):
-                    jobs[f"{workload} {job}, copied"] = _reading(tool, workload, make, True)
-        for job in ("write_arrays", "write_rows"):
-            if _has(tool, job):
-                name = "write from arrays" if job == "write_arrays" else "write from a generator"
-                jobs[f"{workload} {name}"] = _writing(tool, workload, job)
+                    jobs[f"{head} {job}, copied"] = Reading(tool, workload, job, copied=True)
+        for job, write in _WRITING.items():
+            if _has(tool, write):
+                jobs[f"{head} {job}"] = Writing(tool, workload, write)
     return jobs
 
 
@@ -84,7 +99,8 @@ def _has(tool: Tool, method: str) -> bool:
 
 
 def _singles(tool: Tool, folder: Path, workload: str, n: int) -> Iterable[Any]:
-    rows = WORKLOADS[workload].rows
+    # The few that are compared are rows that every tool keeps.
+    rows = tool.rows(workload) if n > CHECKED else min(_KEPT_BY_ALL, WORKLOADS[workload].rows)
     return tool.singles(folder, workload, np.random.default_rng(SEED).integers(0, rows, n))
 
 
@@ -96,35 +112,103 @@ _READING: dict[str, Callable[[Tool, Path, str, int], Iterable[Any]]] = {
     "buffered": lambda t, f, w, n: islice(t.buffered(f, w, SEED), -(-n // BATCH)),
     "singles": _singles,
 }
+_WRITING = {"write from arrays": "write_arrays", "write from a generator": "write_rows"}
 
 
-def _reading(
-    tool: Tool,
-    workload: str,
-    read: Callable[[Tool, Path, str, int], Iterable[Any]],
-    copied: bool = False,
-) -> Build:
-    def build(n: int) -> Start:
-        folder = kept(tool, workload)
+@dataclass(frozen=True)
+class Reading:
+    """Reads what the tool keeps of a workload."""
+
+    tool: Tool
+    workload: str
+    job: str
+    copied: bool = False
+
+    @property
+    def note(self) -> str:
+        kept_rows, rows = self.tool.rows(self.workload), WORKLOADS[self.workload].rows
+        return f"of a table of {kept_rows:,} rows, not {rows:,}" if kept_rows < rows else ""
+
+    @property
+    def most(self) -> int:
+        """A pass has no more elements than this."""
+        return RANDOM_READS if self.job == "singles" else self.tool.rows(self.workload)
+
+    @property
+    def least(self) -> int:
+        """A pass of fewer elements would mostly measure how it begins."""
+        if self.job in ("elements", "singles"):
+            whole = 1
+        else:
+            # A buffer has to be filled before the first element comes out of it.
+            whole = 32 * BATCH if self.job == "buffered" else BATCH
+        at_once = 1 if self.job == "singles" else self.tool.at_once(self.workload, self.job)
+        return min(self.most, max(whole, at_once))
+
+    def stored_bytes(self) -> float:
+        """What one element takes on disk, all files taken together."""
+        files = [path for path in kept(self.tool, self.workload).rglob("*") if path.is_file()]
+        return sum(path.stat().st_size for path in files) / self.tool.rows(self.workload)
+
+    def __call__(self, n: int) -> Start:
+        folder = kept(self.tool, self.workload)
 
         def start() -> Iterator[Any]:
-            found = iter(read(tool, folder, workload, n))
-            return map(_copy, found) if copied else found
+            found = iter(_READING[self.job](self.tool, folder, self.workload, n))
+            return map(own_element, found) if self.copied else found
 
         return start
 
-    return build
+
+@dataclass(frozen=True)
+class Writing:
+    """Writes the first rows of a workload with the tool, to a folder that is removed."""
+
+    tool: Tool
+    workload: str
+    method: str
+
+    @property
+    def note(self) -> str:
+        return "durable when it returns" if self.tool.durable else "not durable when it returns"
+
+    def __call__(self, n: int) -> Start:
+        return _Pass(self, table(self.workload).head(n))
+
+
+class _Pass:
+    """Writes rows to a new folder; ``finish`` removes it, off the clock."""
+
+    def __init__(self, job: Writing, data: Table) -> None:
+        self._tool, self._workload, self._method = job.tool, job.workload, job.method
+        self._data = data
+        self._folder: str | None = None
+
+    def __call__(self) -> Iterator[Any]:
+        self._folder = tempfile.mkdtemp(dir=data_folder())
+        if self._method == "write_arrays":
+            self._tool.write_arrays(self._data, Path(self._folder), self._workload)
+        else:
+            self._tool.write_rows(self._data.rows(), self._data, Path(self._folder))
+        return iter(())
+
+    def finish(self) -> None:
+        if self._folder is not None:
+            shutil.rmtree(self._folder)
+            self._folder = None
+
+
+Jobs = dict[str, Reading | Writing]
 
 
 def kept(tool: Tool, workload: str) -> Path:
     """The folder with a workload as the tool keeps it, written if it is not there."""
-    folder = Path(os.environ["KEEPSET_BENCH_FOLDER"]) / workload / tool.name
+    folder = data_folder() / workload / tool.name
     if not folder.exists():
-        folder.parent.mkdir(parents=True, exist_ok=True)
+        data = table(workload).head(tool.rows(workload))
         unfinished = folder.with_name(f"{folder.name}.unfinished")
         shutil.rmtree(unfinished, ignore_errors=True)
-        unfinished.mkdir()
-        data = table(workload)
+        unfinished.mkdir(parents=True)
         if _has(tool, "write_arrays"):
             tool.write_arrays(data, unfinished, workload)
         else:
@@ -133,24 +217,8 @@ def kept(tool: Tool, workload: str) -> Path:
     return folder
 
 
-def _writing(tool: Tool, workload: str, job: str) -> Build:
-    def build(n: int) -> Start:
-        data = table(workload).head(n)
-
-        def start() -> Iterator[Any]:
-            with tempfile.TemporaryDirectory(dir=os.environ["KEEPSET_BENCH_FOLDER"]) as folder:
-                if job == "write_arrays":
-                    tool.write_arrays(data, Path(folder), workload)
-                else:
-                    tool.write_rows(data.rows(), data, Path(folder))
-            return iter(())
-
-        return start
-
-    return build
-
-
-def _copy(element: Any) -> Any:
+def own_element(element: Any) -> Any:
+    """The element in memory of its own."""
     return {name: _own(value) for name, value in element.items()}
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import keepset as ks
+from kept.codecs import CODECS, codec_jobs
 from kept.jobs import Tool, jobs_of
 from kept.workloads import BATCH, BUFFER, Array, Jagged, Table
 
@@ -22,6 +23,7 @@ DISTRIBUTIONS = ("keepset", "numpy", "pyarrow")
 class Keepset(Tool):
     name = "keepset"
     copies = False
+    durable = True
 
     def __init__(self, compression: str | None = None) -> None:
         self._compression = compression
@@ -69,8 +71,4 @@ def _objects(texts: Jagged) -> Array:
     return column
 
 
-KEPT = jobs_of(Keepset())
-KEPT_LZ4 = jobs_of(Keepset("LZ4"))
-KEPT_ZSTD = jobs_of(Keepset("ZSTD"))
-KEPT_GZIP = jobs_of(Keepset("GZIP"))
-KEPT_SNAPPY = jobs_of(Keepset("SNAPPY"))
+KEPT = jobs_of(Keepset()) | codec_jobs({codec: Keepset(codec.upper()) for codec in CODECS})

@@ -84,6 +84,9 @@ class Lance(Tool):
 
     name = "lance"
 
+    def at_once(self, workload: str, job: str) -> int:
+        return _at_once(workload)
+
     def write_arrays(self, data: Table, folder: Path, workload: str) -> None:
         columns = {name: _arrow(column) for name, column in data.columns.items()}
         lance.write_dataset(pa.table(columns), str(folder / "rows.lance"))

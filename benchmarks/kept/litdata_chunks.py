@@ -55,6 +55,7 @@ class LitData(Tool):
     """Chunks of 64 MB, as its documentation has them."""
 
     name = "litdata"
+    rows_at_most = 100_000
     chunk_bytes = "64MB"
 
     def write_rows(self, rows: Iterator[dict[str, Any]], like: Table, folder: Path) -> None:

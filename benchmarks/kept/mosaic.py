@@ -63,6 +63,7 @@ class Mosaic(Tool):
     """Shards without compression, in the folder where they were written."""
 
     name = "mosaic"
+    rows_at_most = 100_000
 
     def write_rows(self, rows: Iterator[dict[str, Any]], like: Table, folder: Path) -> None:
         columns = {name: _encoding(column) for name, column in like.columns.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import pairwise
@@ -102,7 +103,7 @@ def _jagged_elements(columns: dict[str, Array | Jagged]) -> Iterator[Any]:
 def _rows(values: Array, offsets: list[int], is_text: bool) -> Iterator[Any]:
     ends = pairwise(offsets)
     if is_text:
-        data = memoryview(values)
+        data = values.data
         return (bytes(data[a:b]) for a, b in ends)
     return (values[a:b] for a, b in ends)
 
@@ -128,7 +129,7 @@ def _taken(column: Array | Jagged, chosen: Array) -> Any:
     starts, stops = column.offsets[chosen], column.offsets[chosen + 1]
     pairs = zip(starts.tolist(), stops.tolist(), strict=True)
     if column.is_text:
-        data = memoryview(column.values)
+        data = column.values.data
         return [bytes(data[a:b]) for a, b in pairs]
     offsets = np.concatenate([[0], np.cumsum(stops - starts)])
     return Jagged(np.concatenate([column.values[a:b] for a, b in pairs]), offsets, False)
@@ -183,4 +184,26 @@ def _writer(name: str, like: Array | Jagged, folder: Path) -> _BlockWriter | _Ja
     return _BlockWriter(name, like, folder / f"{name}.raw")
 
 
+class NumpyDurable(NumpyMemmap):
+    """The same files, which are on the disk when writing is over: what Keepset promises, too."""
+
+    durable = True
+
+    def write_arrays(self, data: Table, folder: Path, workload: str) -> None:
+        super().write_arrays(data, folder, workload)
+        _sync(folder)
+
+    def write_rows(self, rows: Iterator[dict[str, Any]], like: Table, folder: Path) -> None:
+        super().write_rows(rows, like, folder)
+        _sync(folder)
+
+
+def _sync(folder: Path) -> None:
+    for path in (*folder.iterdir(), folder):
+        descriptor = os.open(path, os.O_RDONLY)
+        os.fsync(descriptor)
+        os.close(descriptor)
+
+
 KEPT = jobs_of(NumpyMemmap())
+KEPT_DURABLE = {job: build for job, build in jobs_of(NumpyDurable()).items() if " write " in job}

@@ -32,6 +32,7 @@ class WebDataset(Tool):
     """A pickled dict per sample: one file in the tar for each, where arrays would need two."""
 
     name = "webdataset"
+    rows_at_most = 100_000
 
     def write_rows(self, rows: Iterator[dict[str, Any]], like: Table, folder: Path) -> None:
         with wds.TarWriter(str(folder / "rows.tar"), encoder=False) as writer:

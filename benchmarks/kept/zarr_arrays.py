@@ -84,6 +84,9 @@ class Zarr(Tool):
 
     name = "zarr"
 
+    def at_once(self, workload: str, job: str) -> int:
+        return _at_once(workload)
+
     def write_arrays(self, data: Table, folder: Path, workload: str) -> None:
         for name, column in data.columns.items():
             if isinstance(column, Jagged):

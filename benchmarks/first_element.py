@@ -1,0 +1,29 @@
+"""A fresh process that reads one element: ``python first_element.py MODULE TABLE JOB``.
+
+Says when it is there by writing a line. Without arguments it imports NumPy and Arrow, no more.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def main() -> None:
+    if len(sys.argv) == 1:
+        import numpy  # noqa: F401
+        import pyarrow  # noqa: F401
+    else:
+        from importlib import import_module
+
+        module, table, job = sys.argv[1:]
+        build = getattr(import_module(module), table)[job]
+        next(iter(build(1)()))
+    sys.stdout.write("there\n")
+    sys.stdout.flush()
+    # At once: what a library does when it ends is another matter.
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()
