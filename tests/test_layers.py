@@ -39,8 +39,11 @@ LAZY = {"cloudpickle", "crc32c", "ml_dtypes", "obstore"}
 SLOW = {
     "keepset.dataset.kept_stages",
     "keepset.dataset.loaded_stages",
+    "keepset.storage.disk_cache",
+    "keepset.storage.objects",
     "hashlib",
     "importlib.metadata",
+    "urllib.parse",
 }
 
 

@@ -37,8 +37,8 @@ from keepset.errors import (
     UnknownSpecError,
     WorkerDiedError,
 )
+from keepset.nodes.autotune import AUTOTUNE
 from keepset.nodes.global_shuffle import GLOBAL
-from keepset.nodes.parallel import AUTOTUNE
 
 if TYPE_CHECKING:
     from keepset.snapshot.explaining import Explanation

@@ -10,7 +10,7 @@ from keepset import Dataset, TensorSpec
 from keepset.core.iterate import iterate
 from keepset.core.node import UNKNOWN, Node
 from keepset.errors import ElementError, InvalidArgumentError
-from keepset.nodes.bucket_by_sequence_length import bucket_by_sequence_length
+from keepset.nodes.bucket_by_sequence_length import bucketed
 from keepset.testing import check_dataset
 
 ELEMENTS = [[0], [1, 2, 3, 4], [5, 6, 7], [7, 8, 9, 10, 11], [13, 14, 15, 16, 19, 20], [21, 22]]
@@ -30,7 +30,7 @@ VARIABLE = TensorSpec([None], "int64")
 def buckets(
     boundaries: list[int], sizes: list[int], parent: Node | None = None, **how: Any
 ) -> Node:
-    return bucket_by_sequence_length(
+    return bucketed(
         source(VARIABLE) if parent is None else parent,
         element_length_func=len,
         bucket_boundaries=boundaries,
@@ -112,7 +112,7 @@ def test_short_batches_are_dropped_on_request() -> None:
 
 def test_tuples_are_unpacked_for_the_length() -> None:
     parent = Dataset.range(6).map(element).enumerate().__keepset_node__()
-    node = bucket_by_sequence_length(
+    node = bucketed(
         parent,
         element_length_func=lambda i, x: len(x),
         bucket_boundaries=range(4, 5),

@@ -5,7 +5,8 @@ from uuid import uuid4
 
 import pytest
 
-from keepset.storage import CachedStore, Store, open_store, settle, steps
+from keepset.storage import Store, open_store, settle, steps
+from keepset.storage.disk_cache import CachedStore
 
 # It runs in a process of its own: nobody else needs to wait for the import of moto.
 collect_ignore = ["s3_server.py"]

@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from keepset.errors import InvalidArgumentError, ObjectMissingError
-from keepset.storage import CachedStore, LocalStore, Store, disk_cache
+from keepset.storage import LocalStore, Store, disk_cache
+from keepset.storage.disk_cache import CachedStore
 
 BLOCK = 64
 HEADER = 16

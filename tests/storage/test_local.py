@@ -422,7 +422,7 @@ def test_files_obey_the_umask(local: LocalStore) -> None:
 
 
 def test_importing_the_storage_does_not_import_obstore() -> None:
-    program = "import json, sys, keepset.storage; print(json.dumps([*sys.modules]))"
+    program = "import json, sys, keepset.storage.objects; print(json.dumps([*sys.modules]))"
     modules = json.loads(subprocess.check_output([sys.executable, "-c", program], text=True))
     assert "keepset.storage.objects" in modules
     assert "obstore" not in modules

@@ -16,8 +16,9 @@ from uuid import uuid4
 import pytest
 
 from keepset.errors import InvalidArgumentError, ObjectMissingError, StorageError
-from keepset.storage import ObjectStore, Store, objects, open_store
+from keepset.storage import Store, objects, open_store
 from keepset.storage.clients import obstore
+from keepset.storage.objects import ObjectStore
 
 
 @pytest.fixture

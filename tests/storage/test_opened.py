@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from keepset.errors import InvalidArgumentError
-from keepset.storage import LocalStore, ObjectStore, open_store
+from keepset.storage import LocalStore, open_store
+from keepset.storage.objects import ObjectStore
 
 
 def test_a_path_is_taken_as_it_stands(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from keepset import nodes
 from keepset.core.structure import structure_of
 from keepset.dataset.base import node_of
 from keepset.dataset.elements import ElementStages
@@ -17,7 +18,6 @@ from keepset.dataset.keeping import Keeping
 from keepset.dataset.order import OrderStages
 from keepset.dataset.sources import Sources
 from keepset.errors import InvalidArgumentError
-from keepset.nodes.zip import Zip
 
 
 class _StaticOrMethod:
@@ -55,7 +55,7 @@ def _zip(kind: type[Dataset], args: tuple[Any, ...], datasets: Any, name: str | 
     if not layout.num_leaves:
         raise InvalidArgumentError("zip takes Datasets, or a tuple or dict of Datasets")
     parents = tuple(map(node_of, layout.leaves(given)))
-    return kind(Zip(parents=parents, layout=layout, name=name))
+    return kind(nodes.Zip(parents=parents, layout=layout, name=name))
 
 
 class Dataset(Sources, ElementStages, GroupStages, OrderStages, Keeping):

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from keepset import nodes
 from keepset.core.dtypes import StringType, as_dtype
 from keepset.core.spec import Spec, TensorSpec, structure_and_leaves
 from keepset.errors import InvalidArgumentError
-from keepset.nodes.parallel import AUTOTUNE, Parallelism
+from keepset.nodes.autotune import AUTOTUNE
 
 
 def function_for(function: Any, stage: str) -> Callable[..., Any]:
@@ -45,12 +46,14 @@ def seed_or_none(seed: Any) -> int | None:
     return None if seed is None else whole_number(seed, "seed")
 
 
-def parallelism_for(calls: Any, deterministic: bool | None, executor: str) -> Parallelism | None:
+def parallelism_for(
+    calls: Any, deterministic: bool | None, executor: str
+) -> nodes.Parallelism | None:
     if calls is None:
         if executor == "thread":
             return None
         calls = AUTOTUNE
-    return Parallelism(whole_number(calls, "num_parallel_calls"), deterministic, executor)
+    return nodes.Parallelism(whole_number(calls, "num_parallel_calls"), deterministic, executor)
 
 
 def signature_of(types: Any, shapes: Any) -> Spec:

@@ -5,23 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Self
 
+from keepset import nodes
 from keepset.core.random import Randomness
 from keepset.core.spec import check_spec
 from keepset.dataset.arguments import function_for, parallelism_for, seed_or_none, whole_number
 from keepset.dataset.base import BaseDataset
 from keepset.errors import InvalidArgumentError
-from keepset.nodes.batch import Batch
-from keepset.nodes.enumerate import Enumerate
-from keepset.nodes.filter import Filter
-from keepset.nodes.ignore_errors import IgnoreErrors
-from keepset.nodes.map import Map
-from keepset.nodes.random_map import RandomMap
-from keepset.nodes.rejection_resample import RejectionResample
-from keepset.nodes.scan import Scan
-from keepset.nodes.select import Select
-from keepset.nodes.take_while import TakeWhile
-from keepset.nodes.unbatch import Unbatch
-from keepset.nodes.unique import Unique
 
 
 class ElementStages(BaseDataset):
@@ -64,7 +53,7 @@ class ElementStages(BaseDataset):
         if output_signature is not None:
             check_spec(output_signature)
         return self._then(
-            Map(
+            nodes.Map(
                 parent=self._node,
                 function=function_for(map_func, "map"),
                 output_signature=output_signature,
@@ -93,7 +82,7 @@ class ElementStages(BaseDataset):
             np.True_
         """
         return self._then(
-            RandomMap(
+            nodes.RandomMap(
                 parent=self._node,
                 function=function_for(map_func, "random_map"),
                 source=Randomness(seed_or_none(seed), reshuffle_each_iteration),
@@ -121,14 +110,14 @@ class ElementStages(BaseDataset):
             >>> [int(x) for x in Dataset.range(4).map_batches(lambda x: x * x, batch_size=2)]
             [0, 1, 4, 9]
         """
-        batches = Batch(parent=self._node, batch_size=whole_number(batch_size, "batch_size"))
-        mapped = Map(
+        batches = nodes.Batch(parent=self._node, batch_size=whole_number(batch_size, "batch_size"))
+        mapped = nodes.Map(
             parent=batches,
             function=function_for(function, "map_batches"),
             parallelism=parallelism_for(num_parallel_calls, deterministic, executor),
             name=name,
         )
-        return self._then(Unbatch(parent=mapped))
+        return self._then(nodes.Unbatch(parent=mapped))
 
     def select(self, *keys: Any) -> Self:
         """Keep only some entries of elements that are dicts.
@@ -143,7 +132,7 @@ class ElementStages(BaseDataset):
         if not keys:
             raise InvalidArgumentError("select needs at least one key")
         projected = self._node.project(keys)
-        return self._then(projected or Select(parent=self._node, keys=keys))
+        return self._then(projected or nodes.Select(parent=self._node, keys=keys))
 
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Self:
         """Keep the elements for which ``predicate`` is true.
@@ -153,7 +142,7 @@ class ElementStages(BaseDataset):
             [0, 3]
         """
         return self._then(
-            Filter(parent=self._node, predicate=function_for(predicate, "filter"), name=name)
+            nodes.Filter(parent=self._node, predicate=function_for(predicate, "filter"), name=name)
         )
 
     def take_while(self, predicate: Callable[..., Any], name: str | None = None) -> Self:
@@ -164,7 +153,9 @@ class ElementStages(BaseDataset):
             [0, 1]
         """
         return self._then(
-            TakeWhile(parent=self._node, predicate=function_for(predicate, "take_while"), name=name)
+            nodes.TakeWhile(
+                parent=self._node, predicate=function_for(predicate, "take_while"), name=name
+            )
         )
 
     def scan(
@@ -182,7 +173,7 @@ class ElementStages(BaseDataset):
             [0, 1, 3, 6, 10]
         """
         return self._then(
-            Scan(
+            nodes.Scan(
                 parent=self._node,
                 initial_state=initial_state,
                 function=function_for(scan_func, "scan"),
@@ -198,7 +189,7 @@ class ElementStages(BaseDataset):
             >>> [(int(i), int(x)) for i, x in Dataset.range(5, 7).enumerate()]
             [(0, 5), (1, 6)]
         """
-        return self._then(Enumerate(parent=self._node, start=int(start), name=name))
+        return self._then(nodes.Enumerate(parent=self._node, start=int(start), name=name))
 
     def unique(self, name: str | None = None) -> Self:
         """Leave out elements that were there before. Remembers all it has seen.
@@ -207,7 +198,7 @@ class ElementStages(BaseDataset):
             >>> [int(x) for x in Dataset.from_tensor_slices([1, 2, 1, 3]).unique()]
             [1, 2, 3]
         """
-        return self._then(Unique(parent=self._node, name=name))
+        return self._then(nodes.Unique(parent=self._node, name=name))
 
     def ignore_errors(self, log_warning: bool = False, name: str | None = None) -> Self:
         """Leave out elements whose computation raises an error.
@@ -217,7 +208,7 @@ class ElementStages(BaseDataset):
             >>> [int(x) for x in ds]
             [1, 0]
         """
-        return self._then(IgnoreErrors(parent=self._node, log_warning=log_warning, name=name))
+        return self._then(nodes.IgnoreErrors(parent=self._node, log_warning=log_warning, name=name))
 
     def rejection_resample(
         self,
@@ -232,7 +223,7 @@ class ElementStages(BaseDataset):
         Gives ``(class, element)``. Without ``initial_dist`` the classes are counted on the way.
         """
         return self._then(
-            RejectionResample(
+            nodes.RejectionResample(
                 parent=self._node,
                 class_func=function_for(class_func, "rejection_resample"),
                 target_dist=target_dist,

@@ -7,20 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 
+from keepset import nodes
 from keepset.dataset.arguments import function_for, parallelism_for, whole_number
 from keepset.dataset.base import BaseDataset
-from keepset.nodes.batch import Batch
-from keepset.nodes.bucket_by_sequence_length import bucket_by_sequence_length
-from keepset.nodes.flat_map import FlatMap
-from keepset.nodes.group_by_window import GroupByWindow
-from keepset.nodes.interleave import Interleave
-from keepset.nodes.padded_batch import PaddedBatch
-from keepset.nodes.parallel import AUTOTUNE
-from keepset.nodes.ragged_batch import RaggedBatch
-from keepset.nodes.rebatch import Rebatch
-from keepset.nodes.sparse_batch import SparseBatch
-from keepset.nodes.unbatch import Unbatch
-from keepset.nodes.window import Window
+from keepset.nodes.autotune import AUTOTUNE
 
 
 class GroupStages(BaseDataset):
@@ -36,7 +26,7 @@ class GroupStages(BaseDataset):
             [0, 0, 1, 0, 1, 2]
         """
         return self._then(
-            FlatMap(parent=self._node, function=function_for(map_func, "flat_map"), name=name)
+            nodes.FlatMap(parent=self._node, function=function_for(map_func, "flat_map"), name=name)
         )
 
     def interleave(
@@ -63,7 +53,7 @@ class GroupStages(BaseDataset):
             [0, 0, 1, 1, 0, 1, 2, 2, 3, 3, 2, 3]
         """
         return self._then(
-            Interleave(
+            nodes.Interleave(
                 parent=self._node,
                 function=function_for(map_func, "interleave"),
                 cycle_length=AUTOTUNE if cycle_length is None else cycle_length,
@@ -91,7 +81,7 @@ class GroupStages(BaseDataset):
             [4]
         """
         return self._then(
-            Window(
+            nodes.Window(
                 parent=self._node,
                 size=size,
                 shift=size if shift is None else shift,
@@ -120,7 +110,7 @@ class GroupStages(BaseDataset):
             [[0, 2], [1, 3], [4, 6], [5]]
         """
         return self._then(
-            GroupByWindow(
+            nodes.GroupByWindow(
                 parent=self._node,
                 key_func=function_for(key_func, "group_by_window"),
                 reduce_func=function_for(reduce_func, "group_by_window"),
@@ -153,7 +143,7 @@ class GroupStages(BaseDataset):
             (2, 4)
             (1, 5)
         """
-        node = bucket_by_sequence_length(
+        node = nodes.bucketed(
             self._node,
             element_length_func=function_for(element_length_func, "bucket_by_sequence_length"),
             bucket_boundaries=bucket_boundaries,
@@ -188,7 +178,9 @@ class GroupStages(BaseDataset):
         parallelism_for(num_parallel_calls, deterministic, "thread")
         size = whole_number(batch_size, "batch_size")
         return self._then(
-            Batch(parent=self._node, batch_size=size, drop_remainder=drop_remainder, name=name)
+            nodes.Batch(
+                parent=self._node, batch_size=size, drop_remainder=drop_remainder, name=name
+            )
         )
 
     def padded_batch(
@@ -208,7 +200,7 @@ class GroupStages(BaseDataset):
                    [2, 2]])
         """
         return self._then(
-            PaddedBatch(
+            nodes.PaddedBatch(
                 parent=self._node,
                 batch_size=whole_number(batch_size, "batch_size"),
                 padded_shapes=padded_shapes,
@@ -233,7 +225,7 @@ class GroupStages(BaseDataset):
             Ragged([[], [1], [2, 2]], dtype=int64)
         """
         return self._then(
-            RaggedBatch(
+            nodes.RaggedBatch(
                 parent=self._node,
                 batch_size=whole_number(batch_size, "batch_size"),
                 drop_remainder=drop_remainder,
@@ -245,7 +237,7 @@ class GroupStages(BaseDataset):
     def sparse_batch(self, batch_size: int, row_shape: Any, name: str | None = None) -> Self:
         """Batch elements of unequal shape into a ``Sparse`` of shape ``[n, *row_shape]``."""
         return self._then(
-            SparseBatch(
+            nodes.SparseBatch(
                 parent=self._node,
                 batch_size=whole_number(batch_size, "batch_size"),
                 row_shape=row_shape,
@@ -260,7 +252,7 @@ class GroupStages(BaseDataset):
             >>> [int(x) for x in Dataset.range(3).batch(2).unbatch()]
             [0, 1, 2]
         """
-        return self._then(Unbatch(parent=self._node, name=name))
+        return self._then(nodes.Unbatch(parent=self._node, name=name))
 
     def rebatch(
         self, batch_size: int | Sequence[int], drop_remainder: bool = False, name: str | None = None
@@ -273,5 +265,7 @@ class GroupStages(BaseDataset):
         """
         sizes = batch_size if isinstance(batch_size, int | np.integer) else tuple(batch_size)
         return self._then(
-            Rebatch(parent=self._node, batch_size=sizes, drop_remainder=drop_remainder, name=name)
+            nodes.Rebatch(
+                parent=self._node, batch_size=sizes, drop_remainder=drop_remainder, name=name
+            )
         )

@@ -5,21 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Self
 
+from keepset import nodes
 from keepset.core.options import Options
 from keepset.core.random import Randomness
 from keepset.dataset.arguments import seed_or_none, whole_number
 from keepset.dataset.base import BaseDataset, node_of
 from keepset.errors import InvalidArgumentError
-from keepset.nodes.assert_cardinality import AssertCardinality
-from keepset.nodes.cache import Cache
-from keepset.nodes.concatenate import Concatenate
 from keepset.nodes.global_shuffle import Global, GlobalShuffle
-from keepset.nodes.prefetch import Prefetch
 from keepset.nodes.repeat import FOREVER, Repeat
-from keepset.nodes.shard import Shard
-from keepset.nodes.shuffle import Shuffle
 from keepset.nodes.take import Skip, Take
-from keepset.nodes.with_options import WithOptions
 
 
 class OrderStages(BaseDataset):
@@ -49,7 +43,9 @@ class OrderStages(BaseDataset):
         if isinstance(buffer_size, Global):
             return self._then(GlobalShuffle(parent=self._node, source=source, name=name))
         size = whole_number(buffer_size, "buffer_size")
-        return self._then(Shuffle(parent=self._node, buffer_size=size, source=source, name=name))
+        return self._then(
+            nodes.Shuffle(parent=self._node, buffer_size=size, source=source, name=name)
+        )
 
     def repeat(self, count: int | None = None, name: str | None = None) -> Self:
         """Go over the elements ``count`` times, or endlessly.
@@ -91,7 +87,7 @@ class OrderStages(BaseDataset):
             [1, 4]
         """
         shards, place = whole_number(num_shards, "num_shards"), whole_number(index, "index")
-        return self._then(Shard(parent=self._node, num_shards=shards, index=place, name=name))
+        return self._then(nodes.Shard(parent=self._node, num_shards=shards, index=place, name=name))
 
     def concatenate(self, dataset: BaseDataset, name: str | None = None) -> Self:
         """The elements of this data set, then those of another.
@@ -100,12 +96,12 @@ class OrderStages(BaseDataset):
             >>> [int(x) for x in Dataset.range(2).concatenate(Dataset.range(5, 7))]
             [0, 1, 5, 6]
         """
-        return self._then(Concatenate(parents=(self._node, node_of(dataset)), name=name))
+        return self._then(nodes.Concatenate(parents=(self._node, node_of(dataset)), name=name))
 
     def prefetch(self, buffer_size: int, name: str | None = None) -> Self:
         """Compute up to ``buffer_size`` elements ahead, in a thread, while the consumer is busy."""
         size = whole_number(buffer_size, "buffer_size")
-        return self._then(Prefetch(parent=self._node, buffer_size=size, name=name))
+        return self._then(nodes.Prefetch(parent=self._node, buffer_size=size, name=name))
 
     def cache(self, filename: Any = "", name: str | None = None) -> Self:
         """Keep the elements of the first complete pass, in memory or in a file, for later ones.
@@ -116,13 +112,13 @@ class OrderStages(BaseDataset):
             >>> len(list(ds)), len(list(ds)), len(calls)
             (3, 3, 3)
         """
-        return self._then(Cache(parent=self._node, filename=str(filename), name=name))
+        return self._then(nodes.Cache(parent=self._node, filename=str(filename), name=name))
 
     def with_options(self, options: Options, name: str | None = None) -> Self:
         """Set options for the whole pipeline; what is set later wins."""
         if not isinstance(options, Options):
             raise InvalidArgumentError(f"with_options takes keepset.Options, not {options!r:.60}")
-        return self._then(WithOptions(parent=self._node, chosen=options, name=name))
+        return self._then(nodes.WithOptions(parent=self._node, chosen=options, name=name))
 
     def options(self) -> Options:
         """The options in force."""
@@ -136,7 +132,9 @@ class OrderStages(BaseDataset):
             3
         """
         return self._then(
-            AssertCardinality(parent=self._node, expected=int(expected_cardinality), name=name)
+            nodes.AssertCardinality(
+                parent=self._node, expected=int(expected_cardinality), name=name
+            )
         )
 
     def apply(self, transformation_func: Callable[[Self], Any]) -> Any:

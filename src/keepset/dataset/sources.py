@@ -7,21 +7,13 @@ from typing import Any, Self, SupportsIndex
 
 import numpy as np
 
+from keepset import nodes
 from keepset.core.element import to_element
 from keepset.core.random import Randomness
 from keepset.core.spec import check_spec
 from keepset.dataset.arguments import number_type, seed_or_none, signature_of, whole_number
 from keepset.dataset.base import BaseDataset, node_of
 from keepset.errors import InvalidArgumentError
-from keepset.nodes.choose_from_datasets import ChooseFromDatasets
-from keepset.nodes.counter import Counter
-from keepset.nodes.from_generator import FromGenerator
-from keepset.nodes.from_tensor_slices import FromTensorSlices
-from keepset.nodes.from_tensors import FromTensors
-from keepset.nodes.list_files import list_files
-from keepset.nodes.random_source import RandomSource
-from keepset.nodes.range import Range
-from keepset.nodes.sample_from_datasets import SampleFromDatasets
 
 
 class Sources(BaseDataset):
@@ -45,7 +37,7 @@ class Sources(BaseDataset):
         start, stop = (0, bounds[0]) if len(bounds) == 1 else bounds[:2]
         step = bounds[2] if len(bounds) == 3 else 1
         dtype = number_type(output_type)
-        return cls(Range(start=start, stop=stop, step=step, dtype=dtype, name=name))
+        return cls(nodes.Range(start=start, stop=stop, step=step, dtype=dtype, name=name))
 
     @classmethod
     def from_tensors(cls, tensors: Any, name: str | None = None) -> Self:
@@ -55,7 +47,7 @@ class Sources(BaseDataset):
             >>> next(iter(Dataset.from_tensors({"a": [1, 2]})))
             {'a': array([1, 2])}
         """
-        return cls(FromTensors(tensors=tensors, name=name))
+        return cls(nodes.FromTensors(tensors=tensors, name=name))
 
     @classmethod
     def from_tensor_slices(cls, tensors: Any, name: str | None = None) -> Self:
@@ -67,7 +59,7 @@ class Sources(BaseDataset):
             >>> next(iter(ds))
             {'x': array([1., 0.]), 'y': b'a'}
         """
-        return cls(FromTensorSlices(tensors=tensors, name=name))
+        return cls(nodes.FromTensorSlices(tensors=tensors, name=name))
 
     @classmethod
     def from_generator(
@@ -98,7 +90,7 @@ class Sources(BaseDataset):
             check_spec(output_signature)
         given = tuple(map(to_element, args or ()))
         return cls(
-            FromGenerator(
+            nodes.FromGenerator(
                 generator=generator, args=given, output_signature=output_signature, name=name
             )
         )
@@ -116,7 +108,7 @@ class Sources(BaseDataset):
         The files are listed at once. As in TensorFlow the order is random unless
         ``shuffle=False``, which sorts by name. No match at all is an error.
         """
-        return cls(list_files(file_pattern, shuffle=shuffle, seed=seed, name=name))
+        return cls(nodes.listed_files(file_pattern, shuffle=shuffle, seed=seed, name=name))
 
     @classmethod
     def random(
@@ -133,7 +125,7 @@ class Sources(BaseDataset):
             True
         """
         source = Randomness(seed_or_none(seed), bool(rerandomize_each_iteration))
-        return cls(RandomSource(source=source, name=name))
+        return cls(nodes.RandomSource(source=source, name=name))
 
     @classmethod
     def counter(
@@ -145,7 +137,7 @@ class Sources(BaseDataset):
             >>> [int(x) for x in Dataset.counter(10, 5).take(3)]
             [10, 15, 20]
         """
-        return cls(Counter(start=start, step=step, dtype=number_type(dtype), name=name))
+        return cls(nodes.Counter(start=start, step=step, dtype=number_type(dtype), name=name))
 
     @classmethod
     def sample_from_datasets(
@@ -165,7 +157,7 @@ class Sources(BaseDataset):
         """
         source = Randomness(seed_or_none(seed), bool(rerandomize_each_iteration))
         return cls(
-            SampleFromDatasets(
+            nodes.SampleFromDatasets(
                 parents=tuple(map(node_of, datasets)),
                 weights=weights.__keepset_node__() if isinstance(weights, BaseDataset) else weights,
                 source=source,
@@ -189,7 +181,7 @@ class Sources(BaseDataset):
             [10, 0, 11]
         """
         return cls(
-            ChooseFromDatasets(
+            nodes.ChooseFromDatasets(
                 parents=tuple(map(node_of, datasets)),
                 choice=node_of(choice_dataset),
                 stop_on_empty_dataset=stop_on_empty_dataset,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,10 +22,10 @@ from keepset.format.order import Order, join_orders, order_from_json, order_of
 from keepset.format.segment import ChunkEntry, SegmentEntry
 
 _LARGEST = 1 << 62  # so that sums of a few fit into 64 bits
+_INTEGERS = {int}  # and not bool
 
 
-@dataclass(frozen=True)
-class Segment:
+class Segment(NamedTuple):
     """A segment, and how its chunks are to be read."""
 
     entry: SegmentEntry
@@ -34,8 +34,7 @@ class Segment:
     codec: str
 
 
-@dataclass(frozen=True)
-class KeptChunk:
+class KeptChunk(NamedTuple):
     """A chunk: the number of its segment, the shard that it belongs to, and its place."""
 
     segment: int
@@ -83,7 +82,7 @@ class Manifest:
         first = len(self.segments)
         chunks = list(self.chunks)
         for number, chunk in zip(numbers, others.chunks, strict=True):
-            chunks[number] = replace(chunk, segment=chunk.segment + first)
+            chunks[number] = chunk._replace(segment=chunk.segment + first)
         spec = common_supertype([self.spec, others.spec]) if others.chunks else self.spec
         segments = self.segments + others.segments
         return replace(self, spec=spec, segments=segments, chunks=tuple(chunks))._trimmed()
@@ -106,7 +105,7 @@ class Manifest:
         return replace(
             self,
             segments=tuple(self.segments[old] for old in used),
-            chunks=tuple(replace(c, segment=places[c.segment]) for c in self.chunks),
+            chunks=tuple(c._replace(segment=places[c.segment]) for c in self.chunks),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -172,7 +171,7 @@ def join(manifests: Sequence[Manifest]) -> Manifest:
     for manifest in manifests:
         first = len(segments)
         segments += manifest.segments
-        chunks += [replace(chunk, segment=chunk.segment + first) for chunk in manifest.chunks]
+        chunks += [chunk._replace(segment=chunk.segment + first) for chunk in manifest.chunks]
     filled = [manifest for manifest in manifests if manifest.elements]
     specs = [m.spec for m in filled] or [m.spec for m in manifests[:1]]
     return Manifest(
@@ -199,7 +198,8 @@ def _segment(facts: Any, specs: list[Spec]) -> Segment:
     if codec not in CODECS:
         raise ValueError(f"there is no compression {codec!r:.40}")
     sizes = size, head, foot = facts["bytes"], head, foot
-    if not all(type(n) is int and 0 <= n < _LARGEST for n in sizes) or head + foot > size:
+    are_sizes = _INTEGERS.issuperset(map(type, sizes)) and min(sizes) >= 0 and max(sizes) < _LARGEST
+    if not are_sizes or head + foot > size:
         raise ValueError(f"{name} is listed with sizes that cannot be")
     entry = SegmentEntry(name, size, head, int(head_checksum), foot, int(foot_checksum))
     return Segment(entry, specs[facts["spec"]], bool(facts["wide"]), codec)
@@ -214,13 +214,14 @@ def _chunk(facts: Any, segments: Sequence[Segment], pieces: Sequence[int]) -> Ke
     segment, shard, offset, rows, raw_bytes, ends, checksums = facts
     entry = ChunkEntry(offset, rows, tuple(ends), tuple(checksums), raw_bytes)
     sound = (
-        all(type(n) is int for n in (segment, shard, offset, rows, raw_bytes, *ends))
+        _INTEGERS.issuperset(map(type, (segment, shard, offset, rows, raw_bytes, *ends)))
         and 0 <= segment < len(segments)
         and offset >= 0
         and rows > 0
         and raw_bytes >= 0
         and len(ends) == len(checksums) == pieces[segment]
-        and all(0 <= a <= b for a, b in zip((0, *ends), ends, strict=False))
+        and ends[0] >= 0
+        and ends == sorted(ends)
         and offset + ends[-1] <= segments[segment].entry.size_bytes
     )
     if not sound:

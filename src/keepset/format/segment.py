@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import groupby, pairwise
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
 
@@ -23,8 +22,7 @@ _LARGE_BYTES = 1 << 16
 _MOST_EXPANSION = 1100
 
 
-@dataclass(frozen=True)
-class ChunkEntry:
+class ChunkEntry(NamedTuple):
     """Where a chunk lies in its segment.
 
     ``ends`` are counted from ``offset``: of what describes the message, then of each column.
@@ -43,8 +41,7 @@ class ChunkEntry:
         return self.ends[-1]
 
 
-@dataclass(frozen=True)
-class SegmentEntry:
+class SegmentEntry(NamedTuple):
     """A segment as the log knows it: its size, and the checksums of what is around the chunks."""
 
     name: str

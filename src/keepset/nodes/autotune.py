@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Final
+
+AUTOTUNE: Final = -1
 
 # Under this many seconds per row a hand-over costs more than it can win.
 _CHEAP_ROW_S = 20e-6

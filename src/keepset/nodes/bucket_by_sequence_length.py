@@ -156,7 +156,7 @@ class BucketBySequenceLength(Node):
         )
 
 
-def bucket_by_sequence_length(
+def bucketed(
     parent: Node,
     *,
     element_length_func: Callable[..., Any],

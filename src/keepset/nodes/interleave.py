@@ -21,10 +21,11 @@ from keepset.core.random import Randomness
 from keepset.core.run import Run
 from keepset.core.spec import Spec
 from keepset.errors import InvalidArgumentError
+from keepset.nodes.autotune import AUTOTUNE
 from keepset.nodes.flat_map import call_for_node
 from keepset.nodes.journal import Journal
 from keepset.nodes.nested import Nested, open_nested
-from keepset.nodes.parallel import AUTOTUNE, Parallelism, is_ordered
+from keepset.nodes.parallel import Parallelism, is_ordered
 from keepset.nodes.remote import RemoteNested, RemoteWorkers
 from keepset.workers.threads import Lanes, Task, ThreadPool, first_done
 

@@ -25,7 +25,7 @@ class ListFiles(FromTensorSlices):
         return names
 
 
-def list_files(
+def listed_files(
     file_pattern: Any,
     *,
     shuffle: bool | None = None,

@@ -15,20 +15,18 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 from keepset.core.chunk import EMPTY, Chunk, concat
 from keepset.core.cursor import Cursor, State
 from keepset.core.run import Run
 from keepset.errors import InvalidArgumentError
-from keepset.nodes.autotune import MOST_THREADS, Autotuner
+from keepset.nodes.autotune import AUTOTUNE, MOST_THREADS, Autotuner
 from keepset.nodes.group_call import GroupCall, Outcome
 from keepset.nodes.journal import Journal
 from keepset.nodes.rowwise import RowStage
 from keepset.workers.processes import ProcessPool
 from keepset.workers.threads import Lanes, Task, ThreadPool, first_done
-
-AUTOTUNE: Final = -1
 
 _THREAD_GROUP_S = 0.008
 _PROCESS_GROUP_S = 0.02

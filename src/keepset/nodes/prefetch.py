@@ -15,7 +15,7 @@ from keepset.core.node import Node, stage
 from keepset.core.run import Run
 from keepset.core.spec import Spec
 from keepset.errors import InvalidArgumentError
-from keepset.nodes.parallel import AUTOTUNE
+from keepset.nodes.autotune import AUTOTUNE
 
 _QUICK_READ_S = 0.001
 _LARGEST_READ = 4096

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from keepset.storage.disk_cache import CachedStore
 from keepset.storage.local import LocalStore
-from keepset.storage.objects import ObjectStore
 from keepset.storage.opened import open_store
 from keepset.storage.store import ObjectInfo, ObjectWriter, Store
 
 __all__ = [
-    "CachedStore",
     "LocalStore",
     "ObjectInfo",
-    "ObjectStore",
     "ObjectWriter",
     "Store",
     "open_store",

@@ -1,17 +1,17 @@
-"""Opening a store: which kind of store a path or a URL means."""
+"""Opening a store: which kind of store a path or a URL means.
+
+What only stores far away need is imported when the first of them is opened.
+"""
 
 from __future__ import annotations
 
 import os
 import re
 from typing import Any
-from urllib.parse import unquote
 
 from keepset.errors import InvalidArgumentError
 from keepset.storage.clients import SCHEMES
-from keepset.storage.disk_cache import CACHE_BYTES, CachedStore
 from keepset.storage.local import LocalStore
-from keepset.storage.objects import open_objects
 from keepset.storage.store import Store
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
@@ -47,7 +47,7 @@ def open_store(
     store = _open(url_or_path, options)
     if cache_dir is None and cache_bytes is None:
         return store
-    return _cached(store, cache_dir, CACHE_BYTES if cache_bytes is None else cache_bytes)
+    return _cached(store, cache_dir, cache_bytes)
 
 
 def _open(url_or_path: str | os.PathLike[str], options: dict[str, Any]) -> Store:
@@ -65,6 +65,8 @@ def _open(url_or_path: str | os.PathLike[str], options: dict[str, Any]) -> Store
             f"{text!r} has an unknown scheme; choose one of {known}, or write ./{text} if it is "
             "a path"
         )
+    from keepset.storage.objects import open_objects
+
     return open_objects(text, **options)
 
 
@@ -76,7 +78,11 @@ def _local(path: str, options: dict[str, Any]) -> LocalStore:
     return LocalStore(path)
 
 
-def _cached(store: Store, cache_dir: str | os.PathLike[str] | None, cache_bytes: int) -> Store:
+def _cached(
+    store: Store, cache_dir: str | os.PathLike[str] | None, cache_bytes: int | None
+) -> Store:
+    from keepset.storage.disk_cache import CACHE_BYTES, CachedStore
+
     if cache_dir is None:
         raise InvalidArgumentError(
             f"cache_bytes={cache_bytes} is given without cache_dir; name a local folder for the "
@@ -89,7 +95,7 @@ def _cached(store: Store, cache_dir: str | os.PathLike[str] | None, cache_bytes:
         )
     if _URL.fullmatch(folder) or (os.path.exists(folder) and not os.path.isdir(folder)):
         raise InvalidArgumentError(f"cache_dir={folder!r} is not a local folder")
-    return CachedStore(store, folder, cache_bytes)
+    return CachedStore(store, folder, CACHE_BYTES if cache_bytes is None else cache_bytes)
 
 
 def _path_of_file_url(url: str, rest: str) -> str:
@@ -98,4 +104,6 @@ def _path_of_file_url(url: str, rest: str) -> str:
         raise InvalidArgumentError(
             f"{url!r} does not name a local file; write file:/// and the whole path"
         )
+    from urllib.parse import unquote
+
     return unquote("/" + path)

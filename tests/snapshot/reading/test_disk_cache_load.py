@@ -19,7 +19,8 @@ import keepset as ks
 from keepset.errors import InvalidArgumentError, ObjectMissingError
 from keepset.snapshot.reading.kept import Kept
 from keepset.snapshot.reading.opening import Location, locate
-from keepset.storage import CachedStore, Store, disk_cache, open_store
+from keepset.storage import Store, disk_cache, open_store
+from keepset.storage.disk_cache import CachedStore
 
 ROWS = 600
 CHUNK = 2048
