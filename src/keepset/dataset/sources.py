@@ -51,8 +51,7 @@ class Sources(BaseDataset):
 
     @classmethod
     def from_tensor_slices(cls, tensors: Any, name: str | None = None) -> Self:
-        """Element ``i`` is row ``i`` of every array. Arrays that are read-only, as
-        memory maps are, are not copied.
+        """Element ``i`` is row ``i`` of every array. Arrays are not copied; do not change them.
 
         Example:
             >>> ds = Dataset.from_tensor_slices({"x": np.eye(2), "y": ["a", "b"]})

@@ -23,16 +23,12 @@ from keepset.errors import ElementError, InvalidArgumentError
 
 @stage
 class FromTensorSlices(Node):
-    """Element ``i`` is row ``i`` of every leaf.
-
-    Arrays that are read-only, as a memory map is, are not copied. Others are: what somebody writes
-    to them later would change data whose fingerprint is known.
-    """
+    """Element ``i`` is row ``i`` of every leaf. Arrays are not copied."""
 
     tensors: Any
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "tensors", to_element(self.tensors))
+        object.__setattr__(self, "tensors", to_element(_uncopied(self.tensors)))
         lengths = {len(column) for column in self._columns}
         if not lengths:
             raise InvalidArgumentError("from_tensor_slices needs at least one array")
@@ -75,6 +71,17 @@ class FromTensorSlices(Node):
         """Elements ``start`` to ``stop`` as views."""
         columns = [column[start:stop] for column in self._columns]
         return Chunk.from_columns(self._structure, columns, stop - start)
+
+
+def _uncopied(tensors: Any) -> Any:
+    """The same with views that cannot be written to, which are taken as elements uncopied."""
+    if type(tensors) is np.ndarray:
+        return _read_only(tensors)
+    if type(tensors) is dict:
+        return {key: _uncopied(item) for key, item in tensors.items()}
+    if type(tensors) is tuple:
+        return tuple(map(_uncopied, tensors))
+    return tensors
 
 
 def _read_only(column: Column) -> Column:
