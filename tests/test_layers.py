@@ -35,7 +35,7 @@ SNAPSHOT_LAYERS = ("reading", "files", "writing", "upkeep")
 
 # Required, but slow to import and not needed by everybody: processes, object stores, files of ours.
 LAZY = {"cloudpickle", "crc32c", "ml_dtypes", "obstore"}
-# Half of the library, which only those need who keep something, and a slow part of Python's own.
+# Parts of the library that not everybody needs and all would wait for, and slow parts of Python's.
 SLOW = {
     "keepset.dataset.kept_stages",
     "keepset.dataset.loaded_stages",

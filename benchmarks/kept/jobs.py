@@ -228,4 +228,6 @@ def _own(value: Any) -> Any:
         return value if value.flags.writeable else value.copy()
     if isinstance(value, Jagged):
         return Jagged(value.values.copy(), value.offsets.copy(), value.is_text)
+    if hasattr(value, "row_splits"):  # Keepset's own kind of the same
+        return type(value)(_own(value.values), value.row_splits)
     return [_own(each) for each in value] if isinstance(value, list) else value
