@@ -12,6 +12,7 @@ from time import perf_counter
 
 from figures import Figure
 from harness import HERE, Contender
+from kept.workloads import data_folder
 from worker_pipe import Worker, WorkerError
 
 IMPORTS = "import numpy, pyarrow"
@@ -29,6 +30,9 @@ def first_elements(contenders: Sequence[Contender], rounds: int) -> Iterator[Fig
     commands[_FIRST_OF_STAGE, "keepset"] = stage
     for each in contenders:
         command = [each.python, script, each.module, each.table or "KEPT", _FIRST_JOB]
+        if each.role == "subject":
+            _seconds(command)  # which makes the data
+            command = [each.python, script, "--load", str(data_folder() / "W5" / each.name)]
         commands[_FIRST, each.name] = command
     seconds: dict[tuple[str, str], list[float]] = {key: [] for key in commands}
     for number in range(rounds + 1):
