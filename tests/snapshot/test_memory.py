@@ -54,7 +54,7 @@ def test_memory_is_bounded(tmp_path: Path) -> None:
     for compression in ("NONE", "LZ4"):
         writing, reading, verifying = grown(tmp_path / compression, 400, compression)
         assert writing < 150
-        # What is compressed is shuffled in windows, which may take 240 MiB.
+        # What is compressed is shuffled in windows, which may take 192 MiB.
         assert reading < (150 if compression == "NONE" else 280)
         assert verifying < 150
 

@@ -18,7 +18,7 @@ from keepset.snapshot.reading.read_ahead import threads_for
 from keepset.snapshot.reading.window import Window
 
 # What all windows in this process may take together.
-MOST_BYTES = 240 << 20
+MOST_BYTES = 192 << 20
 # What a row takes besides its content: numbers that say where it is, and for each leaf that is an
 # object of its own.
 _INDEX_BYTES = 32
