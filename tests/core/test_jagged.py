@@ -88,9 +88,20 @@ def test_nothing_is_copied_before_it_must_be() -> None:
 
 def test_columns_that_differ_become_a_list() -> None:
     column = Jagged.of(leaves_of([3, 1]))
-    for other in (Jagged.of([np.zeros(2)]), np.zeros((2, 2), np.int32), [np.zeros(1)]):
+    for other in (Jagged.of([np.zeros(2)]), np.zeros((2, 2)), np.zeros(2, np.int32), [np.zeros(1)]):
         assert isinstance(column_concat([column, other]), list)
         assert isinstance(column_concat([other, column]), list)
+
+
+@given(LENGTHS, st.integers(1, 3), st.integers(0, 3))
+def test_rows_of_an_array_join_lists_as_lists(lengths: list[int], rows: int, size: int) -> None:
+    leaves = leaves_of(lengths)
+    array = np.arange(rows * size, dtype=np.int32).reshape(rows, size)
+    one: list[Any] = [Jagged.of(leaves), array]
+    for parts in (one, one[::-1]):
+        joined = column_concat(parts)
+        assert isinstance(joined, Jagged)
+        assert same(joined, [leaf for part in parts for leaf in part])
 
 
 @given(LENGTHS)

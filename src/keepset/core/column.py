@@ -95,12 +95,22 @@ def column_concat(parts: Sequence[Column]) -> Column:
         if len(arrays) == len(parts):
             tally("array_copy")
             return np.concatenate(arrays)
-    elif isinstance(first, Jagged):
-        values = first.values
-        jaggeds = [p for p in parts if isinstance(p, Jagged) and _are_alike(p.values, values)]
-        if len(jaggeds) == len(parts):
-            return jagged.concat(jaggeds)
+    if any(isinstance(part, Jagged) for part in parts):
+        lists = [each for part in parts if (each := _as_jagged(part)) is not None]
+        are_alike = all(_are_alike(each.values, lists[0].values) for each in lists[1:])
+        if are_alike and len(lists) == len(parts):
+            return jagged.concat(lists)
     return [leaf for part in parts for leaf in column_rows(part)]
+
+
+def _as_jagged(column: Column) -> Jagged | None:
+    """The same leaves as lists, which rows of an array can be as well."""
+    if isinstance(column, Jagged):
+        return column
+    if isinstance(column, list) or column.ndim < 2:
+        return None
+    count, size, *inner = column.shape
+    return Jagged.packed(column.reshape(count * size, *inner), np.arange(count + 1) * size)
 
 
 def _are_alike(one: Array, other: Array) -> bool:

@@ -193,11 +193,19 @@ def _leaf_form(column: Column) -> _LeafForm | None:
 
 def _own(column: Column, is_shared: bool) -> Column:
     if isinstance(column, list):
-        return [own_leaf(leaf) for leaf in column]
+        return Jagged.of(column) if _are_lists(column) else [own_leaf(leaf) for leaf in column]
     if isinstance(column, Jagged):
         return column.copy()
     # Columns that were made of rows just now are a copy already, but for a single row.
     return column.copy() if is_shared or len(column) == 1 else column
+
+
+def _are_lists(leaves: list[Any]) -> bool:
+    """Whether leaves differ in their lengths only, so that one copy of all of them will do."""
+    dtype = getattr(leaves[0], "dtype", None)
+    return all(
+        type(leaf) is np.ndarray and leaf.ndim == 1 and leaf.dtype == dtype for leaf in leaves
+    )
 
 
 def _is_read_only(column: Column) -> bool:
