@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections import namedtuple
 from typing import Any
@@ -21,6 +22,7 @@ from keepset.core.spec import common_supertype, spec_of
 from keepset.errors import ElementError
 from keepset.format.encodings.encoding import TooLargeError
 from keepset.format.layout import Layout
+from keepset.format.message import Decompressor
 
 Point = namedtuple("Point", ["x", "y"])
 
@@ -38,6 +40,17 @@ def through_ipc(batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.ipc.read_record_batch(batch.serialize(), batch.schema)
 
 
+def decompressed(batch: pa.RecordBatch, codec: str) -> pa.RecordBatch:
+    """The batch as it comes back from a compressed message that is read once more."""
+    sink = io.BytesIO()
+    options = pa.ipc.IpcWriteOptions(compression=codec)
+    with pa.ipc.new_stream(sink, batch.schema, options=options) as writer:
+        writer.write_batch(batch)
+    data = memoryview(sink.getvalue())
+    schema_bytes = 8 + int.from_bytes(data[4:8], "little")
+    return Decompressor(batch.schema, codec).read(data[schema_bytes:])
+
+
 def check_round_trip(rows: list[Any], wide: bool = False) -> pa.RecordBatch:
     layout = Layout(common_supertype([spec_of(row) for row in rows]), wide)
     batch = layout.encode(Chunk.from_rows(rows))
@@ -45,6 +58,10 @@ def check_round_trip(rows: list[Any], wide: bool = False) -> pa.RecordBatch:
     assert batch.schema.equals(layout.schema, check_metadata=True)
     read = layout.decode(through_ipc(batch), len(rows))
     assert bits(tuple(read.rows)) == bits(tuple(rows))
+    for codec in ("lz4", "zstd") if layout.encodings else ():
+        again = decompressed(batch, codec)
+        again.validate(full=True)
+        assert bits(tuple(layout.decode(again, len(rows)).rows)) == bits(tuple(rows))
     for row in read.rows:
         for leaf in read.structure.leaves(row):
             if isinstance(leaf, np.ndarray) and leaf.size:

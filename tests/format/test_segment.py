@@ -43,13 +43,16 @@ def stored(data: bytes, entry: ChunkEntry) -> memoryview:
 
 
 @codecs
-def test_chunks_are_read_from_their_places(codec: Codec) -> None:
+@pytest.mark.parametrize("was_read", [False, True])
+def test_chunks_are_read_from_their_places(codec: Codec, was_read: bool) -> None:
     data, chunks, segment = whole(codec)
     reader = ChunkReader(LAYOUT, codec, "a")
     rows: list[Any] = []
     for entry in chunks:
         reader.check(stored(data, entry), entry)
-        rows += reader.read(stored(data, entry), entry).rows
+        rows += reader.read(stored(data, entry), entry, was_read=was_read).rows
+        texts = reader.read(stored(data, entry), entry, ("text",), was_read).rows
+        assert [row["text"] for row in texts] == [row["text"] for row in rows[-entry.rows :]]
     assert bits(tuple(rows)) == bits(tuple(ROWS))
     assert segment.size_bytes == len(data)
     assert chunks[0].offset == segment.head_bytes
@@ -85,7 +88,8 @@ def test_every_flipped_bit_of_a_chunk_is_noticed_and_placed(codec: Codec) -> Non
 
 
 @codecs
-def test_damage_that_no_checksum_saw_is_an_error_or_harmless(codec: Codec) -> None:
+@pytest.mark.parametrize("was_read", [False, True])
+def test_damage_that_no_checksum_saw_is_an_error_or_harmless(codec: Codec, was_read: bool) -> None:
     data, chunks, _ = whole(codec)
     reader, entry = ChunkReader(LAYOUT, codec, "a"), chunks[0]
     good = stored(data, entry)
@@ -94,7 +98,7 @@ def test_damage_that_no_checksum_saw_is_an_error_or_harmless(codec: Codec) -> No
             bad = bytearray(good)
             bad[place] = value
             try:
-                chunk = reader.read(memoryview(bytes(bad)), entry)
+                chunk = reader.read(memoryview(bytes(bad)), entry, was_read=was_read)
             except CorruptSnapshotError:
                 continue
             assert len(chunk.rows) == entry.rows

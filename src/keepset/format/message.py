@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
+from typing import Any
 
 import pyarrow as pa
 
 _PREFIX = 8  # a marker and the length of what describes the message
 _RECORD_BATCH = 3
-_BUFFER = 16  # an offset and a length
+_NODES, _BUFFERS = 1, 2  # fields of a record batch
+_PAIR = 16  # a length and the number of missing values, or an offset and a length
+# Before the bytes of a compressed buffer stands how long they were, or that they are as they were.
+_RAW_SIZE = 8
+_NOT_COMPRESSED = -1
+_NO_BYTES = pa.py_buffer(b"")
 
 
 def column_ends(
@@ -22,7 +30,7 @@ def column_ends(
     If ``size`` is given, that of the whole message, its description is enough of it.
     """
     body = _PREFIX + int.from_bytes(message[4:_PREFIX], "little")
-    starts = _buffer_starts(message[_PREFIX:body])
+    starts = [start for start, _ in _nodes_and_buffers(message[_PREFIX:body])[1]]
     counts = [buffer_count(field.type) for field in schema]
     if sum(counts) != len(starts):
         raise ValueError(f"{len(starts)} buffers were found where {sum(counts)} were expected")
@@ -60,22 +68,119 @@ def read_columns(message: pa.Buffer, schema: pa.Schema, columns: Iterable[int]) 
         return reader.read_next_batch()
 
 
-def _buffer_starts(description: bytes | memoryview) -> list[int]:
-    """The offset of each buffer, from the flat buffer that describes a record batch."""
+class Decompressor:
+    """Reads compressed messages of one schema that were read before.
+
+    As ``read_columns``, without the threads that Arrow hands every buffer to: whoever reads many
+    messages at once has enough of them. But Arrow compares more, and is asked the first time.
+    """
+
+    def __init__(self, schema: pa.Schema, codec: str) -> None:
+        self._schema, self._codec = schema, codec
+        self._parts = [_Part.of(field.type) for field in schema]
+        self._nodes = sum(part.nodes for part in self._parts)
+        self._buffers = sum(part.buffers for part in self._parts)
+
+    def read(self, message: memoryview, columns: Sequence[int] | None = None) -> pa.RecordBatch:
+        """All columns or some; the bytes of the others may be anything."""
+        body = _PREFIX + int.from_bytes(message[4:_PREFIX], "little")
+        lengths, places = _nodes_and_buffers(message[_PREFIX:body])
+        if len(lengths) != self._nodes or len(places) != self._buffers:
+            raise ValueError("the message has other columns than were expected")
+        decompress = pa.Codec(self._codec).decompress
+
+        def buffer(start: int, size: int) -> pa.Buffer:
+            if not size:
+                return _NO_BYTES
+            data = message[body + start : body + start + size]
+            raw = int.from_bytes(data[:_RAW_SIZE], "little", signed=True)
+            data = data[_RAW_SIZE:]
+            if raw == _NOT_COMPRESSED:
+                return pa.py_buffer(data)
+            if raw < 0:
+                raise ValueError(f"a buffer of {raw} bytes is impossible")
+            return decompress(data, raw)
+
+        node = place = 0
+        arrays = []
+        for number, part in enumerate(self._parts):
+            if columns is None or number in columns:
+                found = (buffer(*pair) for pair in places[place : place + part.buffers])
+                arrays.append(part.array(iter(lengths[node : node + part.nodes]), found))
+            node, place = node + part.nodes, place + part.buffers
+        schema = self._schema
+        if columns is not None:
+            schema = pa.schema([schema.field(number) for number in columns])
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """An array of a column, with those that are in it: how many lengths and buffers they have."""
+
+    type: pa.DataType
+    inner: tuple[_Part, ...]
+    own_buffers: int
+
+    @classmethod
+    def of(cls, type: pa.DataType) -> _Part:
+        stored = type.storage_type if isinstance(type, pa.BaseExtensionType) else type
+        inner = tuple(cls.of(stored.field(i).type) for i in range(stored.num_fields))
+        return cls(type, inner, buffer_count(stored) - sum(part.buffers for part in inner))
+
+    @cached_property
+    def nodes(self) -> int:
+        return 1 + sum(part.nodes for part in self.inner)
+
+    @cached_property
+    def buffers(self) -> int:
+        return self.own_buffers + sum(part.buffers for part in self.inner)
+
+    @cached_property
+    def _storage(self) -> pa.DataType | None:
+        is_extension = isinstance(self.type, pa.BaseExtensionType)
+        return self.type.storage_type if is_extension else None
+
+    def array(self, lengths: Iterator[int], buffers: Iterator[pa.Buffer]) -> pa.Array:
+        """The next array of this type."""
+        length = next(lengths)
+        taken: list[Any] = [next(buffers) for _ in range(self.own_buffers)] or [_NO_BYTES]
+        # The first of them says which values are missing.
+        taken[0] = taken[0] if taken[0].size else None
+        inner = [part.array(lengths, buffers) for part in self.inner] or None
+        storage = self._storage
+        array = pa.Array.from_buffers(storage or self.type, length, taken, children=inner)
+        return array if storage is None else pa.ExtensionArray.from_storage(self.type, array)
+
+
+def _batch_table(description: bytes | memoryview) -> _Table:
+    table = _Table(description, *struct.unpack_from("<I", description))
+    if table.number(1, "<B") != _RECORD_BATCH:
+        raise ValueError("the message is not a record batch")
+    return table.follow(2)
+
+
+def _pairs(description: bytes | memoryview, table: _Table, field: int) -> list[tuple[int, int]]:
+    """The structures of two numbers each that a vector holds."""
+    where, count = table.vector(field)
+    numbers = iter(struct.unpack_from(f"<{2 * count}q", description, where))
+    return list(zip(numbers, numbers, strict=True))
+
+
+def _nodes_and_buffers(
+    description: bytes | memoryview,
+) -> tuple[list[int], list[tuple[int, int]]]:
+    """The length of each array, and where each buffer begins and how long it is."""
     try:
-        table = _Table(description, *struct.unpack_from("<I", description))
-        if table.number(1, "<B") != _RECORD_BATCH:
-            raise ValueError("the message is not a record batch")
-        batch = table.follow(2)
-        where, count = batch.vector(2)
-        starts = [
-            struct.unpack_from("<q", description, where + _BUFFER * i)[0] for i in range(count)
-        ]
+        table = _batch_table(description)
+        nodes = _pairs(description, table, _NODES)
+        buffers = _pairs(description, table, _BUFFERS)
     except struct.error as error:
         raise ValueError("the message ends in the middle of its description") from error
+    starts = [start for start, _ in buffers]
     if starts != sorted(starts) or (starts and starts[0] < 0):
         raise ValueError("the buffers of the message are not in order")
-    return starts
+    return [length for length, _ in nodes], buffers
 
 
 class _Table:
@@ -107,6 +212,6 @@ class _Table:
         where = self._where(field)
         start = where + struct.unpack_from("<I", self._data, where)[0]
         count = int(struct.unpack_from("<I", self._data, start)[0])
-        if count * _BUFFER > len(self._data):
+        if count * _PAIR > len(self._data):
             raise ValueError("the description of the message is damaged")
         return start + 4, count

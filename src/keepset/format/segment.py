@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import groupby, pairwise
 from typing import Any, NamedTuple, Protocol
 
@@ -14,7 +15,7 @@ from keepset.core.chunk import Chunk
 from keepset.errors import CorruptSnapshotError
 from keepset.format.encodings.encoding import Place
 from keepset.format.layout import Layout
-from keepset.format.message import column_ends, read_batch, read_columns
+from keepset.format.message import Decompressor, column_ends, read_batch, read_columns
 
 _MAGIC = b"ARROW1\0\0"
 _LARGE_BYTES = 1 << 16
@@ -176,26 +177,44 @@ class ChunkReader:
     def layout(self) -> Layout:
         return self._layout
 
-    def read(self, data: Any, entry: ChunkEntry, keys: tuple[Any, ...] | None = None) -> Chunk:
+    def read(
+        self,
+        data: bytes | memoryview,
+        entry: ChunkEntry,
+        keys: tuple[Any, ...] | None = None,
+        was_read: bool = False,
+    ) -> Chunk:
         """A chunk, or some entries of its elements, as views where nothing is compressed.
 
-        Of other entries the bytes may be anything.
+        Of other entries the bytes may be anything. What ``was_read`` before is read faster.
         """
         try:
-            message = self._message(data, entry)
-            if keys is None:
-                batch = read_batch(message, self._layout.schema)
-                batch.validate()
-                return self._layout.decode(batch, entry.rows)
-            columns = self._layout.structure.select(keys)[1]
-            if self._codec.arrow_name is None:
-                batch = read_batch(message, self._layout.schema).select(columns)
-            else:
-                batch = read_columns(message, self._layout.schema, columns)
+            columns = None if keys is None else self._layout.structure.select(keys)[1]
+            batch = self._batch(memoryview(data), entry, columns, was_read)
             batch.validate()
+            if keys is None:
+                return self._layout.decode(batch, entry.rows)
             return self._layout.decode_some(batch, entry.rows, keys)
         except (ValueError, pa.ArrowException, OSError) as error:
             raise self._damaged(entry, 0, f"its contents ({error})") from error
+
+    def _batch(
+        self, data: memoryview, entry: ChunkEntry, columns: list[int] | None, was_read: bool
+    ) -> pa.RecordBatch:
+        schema, codec = self._layout.schema, self._codec.arrow_name
+        if codec is None:
+            batch = read_batch(self._message(data, entry), schema)
+            return batch if columns is None else batch.select(columns)
+        if was_read and self._layout.encodings:
+            return self._decompressor.read(data, columns)
+        if columns is None:
+            return read_batch(pa.py_buffer(data), schema)
+        return read_columns(pa.py_buffer(data), schema, columns)
+
+    @cached_property
+    def _decompressor(self) -> Decompressor:
+        assert self._codec.arrow_name is not None
+        return Decompressor(self._layout.schema, self._codec.arrow_name)
 
     def places(
         self, data: Any, entry: ChunkEntry, keys: tuple[Any, ...] | None

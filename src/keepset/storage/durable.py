@@ -21,7 +21,12 @@ _RENAME_NOREPLACE = 1
 _SYNC_FILE_RANGE_WRITE = 2
 # The disk begins with what was written as soon as it is this much. Then it works while more is
 # written, and there is little left to wait for when the file is synced.
-_WRITE_BACK_BYTES = 2 << 20
+_WRITE_BACK_BYTES = 8 << 20
+# Pieces up to this size wait for a larger one, or for so many bytes of them, and go with it. Every
+# call of the system lets other threads run, and waits for them before it goes on.
+_SMALL_BYTES = 64 << 10
+_MOST_WAITING_BYTES = 256 << 10
+_MOST_PIECES = 512  # systems take no more than 1,024 in a call
 
 
 class TemporaryFile:
@@ -34,29 +39,49 @@ class TemporaryFile:
         self._descriptor = os.open(self.path, flags, 0o666)
         self._process = os.getpid()
         self._written = self._begun = 0
+        self._waiting: list[memoryview] = []
+        self._waiting_bytes = 0
 
     def write(self, data: BytesLike) -> None:
-        rest = memoryview(data)
+        """Add bytes, which may be changed afterwards."""
+        view = memoryview(data)
+        is_small = len(view) <= _SMALL_BYTES
+        self._waiting.append(memoryview(bytes(view)) if is_small else view)
+        self._waiting_bytes += len(view)
+        if not is_small or self._waiting_bytes >= _MOST_WAITING_BYTES:
+            self._write_out()
+
+    def _write_out(self) -> None:
+        rest, self._waiting, self._waiting_bytes = self._waiting, [], 0
         while rest:
-            count = os.write(self._descriptor, rest)
+            count = _write_together(self._descriptor, rest)
             self._written += count
-            rest = rest[count:]
+            while rest and count >= len(rest[0]):
+                count -= len(rest.pop(0))
+            if count:
+                rest[0] = rest[0][count:]
         if self._written - self._begun >= _WRITE_BACK_BYTES:
             _begin_write_back(self._descriptor, self._begun, self._written - self._begun)
             self._begun = self._written
 
     def sync(self) -> None:
         """Make the contents durable, and close the file."""
+        self._write_out()
         os.fsync(self._descriptor)
         self.close()
 
     def close(self) -> None:
-        if self._descriptor >= 0:
-            descriptor, self._descriptor = self._descriptor, -1
-            os.close(descriptor)
+        """Close the file with all that was written to it."""
+        try:
+            self._write_out()
+        finally:
+            if self._descriptor >= 0:
+                descriptor, self._descriptor = self._descriptor, -1
+                os.close(descriptor)
 
     def discard(self) -> None:
         """Remove what is left of it. What cannot be removed now is swept later."""
+        self._waiting = []
         with suppress(OSError):
             self.close()
         if self._process != os.getpid():
@@ -102,6 +127,13 @@ def _renameat2() -> Any:
         at, name = ctypes.c_int, ctypes.c_char_p
         function.argtypes = [at, name, at, name, ctypes.c_uint]
     return function
+
+
+def _write_together(descriptor: int, pieces: list[memoryview]) -> int:
+    """Write as much as the system takes at once; how much that was."""
+    if len(pieces) == 1 or not hasattr(os, "writev"):
+        return os.write(descriptor, pieces[0])
+    return os.writev(descriptor, pieces[:_MOST_PIECES])
 
 
 def _begin_write_back(descriptor: int, offset: int, length: int) -> None:

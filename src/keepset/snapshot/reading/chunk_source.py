@@ -129,14 +129,15 @@ class ChunkSource:
                 "with `keepset verify --repair`",
                 url=error.url,
             ) from error
-        if self._verify and not self._verified[number]:
+        was_read = bool(self._verified[number])
+        if self._verify and not was_read:
             began = time.perf_counter()
             reader.check(data, kept.entry, columns)
             took_s = time.perf_counter() - began
             is_slow = took_s > _SLOW_CHECK_S + len(data) / _SLOW_BYTES_PER_S
             self._slow_checks = self._slow_checks + 1 if is_slow else 0
             self._verified[number] = True
-        chunk = reader.read(data, kept.entry, keys)
+        chunk = reader.read(data, kept.entry, keys, was_read)
         self._is_mapped = view is not None
         is_view = self._is_mapped and bool(self._is_plain[number])
         if is_view:
