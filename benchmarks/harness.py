@@ -76,7 +76,7 @@ class Settings:
     def rounds_of(self, job: Job, contender: Contender) -> int:
         limits = [self.rounds, job.whole]
         if contender.role == "peer":
-            limits.append(1 if job.whole else self.peer_rounds)
+            limits.append(self.peer_rounds)
         return min(limit for limit in limits if limit is not None)
 
     def cap_of(self, job: Job, contender: Contender) -> float:

@@ -128,7 +128,7 @@ def _jpeg_jobs() -> list[Job]:
             promised,
             check_elements=40,
             group="W6 epochs" + more if "epoch" in job or "without" in job else f"W6 {job}",
-            whole=3,
+            whole=5,
             element_bytes=_JPEG_BYTES,
         )
         for job, promised in goals.items()

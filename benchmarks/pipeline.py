@@ -128,7 +128,7 @@ def main() -> int:
     elements = given.elements or (20_000 if given.quick else MILLION)
     jobs = [replace(job, elements=min(job.elements, elements)) for job in jobs]
     # Peers that take seconds for what others do in a few milliseconds get less time.
-    settings = Settings(given.rounds or Settings.rounds, peer_rounds=3, peer_cap_s=1.0)
+    settings = Settings(given.rounds or Settings.rounds, peer_rounds=5, peer_cap_s=0.6)
     if given.quick:
         settings = Settings(rounds=given.rounds or 2, cap_s=0.5, check_elements=3000)
         jobs = [replace(job, cap_s=job.cap_s and 2.0) for job in jobs]

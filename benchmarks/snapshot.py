@@ -150,7 +150,7 @@ def main() -> int:
     given.folder.mkdir(parents=True, exist_ok=True)
     os.environ["KEEPSET_BENCH_FOLDER"] = str(given.folder.resolve())
     # A slow tool may take minutes to write a workload for the first time.
-    settings = Settings(given.rounds, 0.7, patience_s=1200.0, peer_rounds=3, peer_cap_s=0.2)
+    settings = Settings(given.rounds, 0.7, patience_s=1200.0, peer_cap_s=0.15)
     jobs = choice.jobs
     if given.quick:
         settings = Settings(2, 0.2, patience_s=1200.0)
