@@ -86,8 +86,10 @@ def jobs_of(tool: Tool, codec: str = "", workloads: Sequence[str] = tuple(WORKLO
         for job in _READING:
             if _has(tool, job):
                 jobs[f"{head} {job}"] = Reading(tool, workload, job)
-                if not tool.copies and job in ("elements", "batches"):
-                    jobs[f"{head} {job}, copied"] = Reading(tool, workload, job, copied=True)
+                if job in ("elements", "batches"):
+                    # What is the consumer's own already is not copied once more.
+                    copied = Reading(tool, workload, job, copied=not tool.copies)
+                    jobs[f"{head} {job}, copied"] = copied
         for job, write in _WRITING.items():
             if _has(tool, write):
                 jobs[f"{head} {job}"] = Writing(tool, workload, write)

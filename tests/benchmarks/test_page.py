@@ -281,6 +281,17 @@ def test_the_section_with_the_longest_name_explains_a_missed_goal(page: ModuleTy
     )
 
 
+def test_a_star_in_the_name_of_a_section_is_any_word(page: ModuleType) -> None:
+    names = ["W1 lz4 shuffled", "W2 zstd shuffled, one core", "W2 lz4 batches", "W1 shuffled"]
+    goal = [page.Goal("≥ 1x NumPy", "numpy", "0.5x")]
+    rows = [page.Row("", name, name, {}, {}, goal) for name in names]
+    assert page.missed_goals(rows, "## * * shuffled\n\nMixed.\n\n## * lz4\n\nLZ4.\n") == (
+        "- **W1 lz4 shuffled**: 0.5x\n- **W2 zstd shuffled, one core**: 0.5x\n\nMixed.\n\n"
+        "- **W2 lz4 batches**: 0.5x\n\nLZ4.\n\n"
+        "- **W1 shuffled**: 0.5x (not yet explained)"
+    )
+
+
 def test_a_page_that_is_not_what_the_results_give_is_found(
     page: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -102,6 +103,20 @@ def test_large_rows_are_copied_without_being_stacked_first() -> None:
     assert [block.fill(columns, 0), block.fill(columns, 2)] == [2, 0]
     rows[0]["x"][:] = 7
     assert [int(row["x"][999]) for row in block.chunk().rows] == [0, 1]
+
+
+@pytest.mark.parametrize("dtype", ["u1", "f4", "?", "c16", "M8[ns]", ml_dtypes.bfloat16], ids=str)
+@pytest.mark.parametrize("size", [1, 511, 4096, 70_000])
+def test_rows_of_every_size_and_order_are_copied_as_they_are(dtype: Any, size: int) -> None:
+    numbers = np.arange(6 * size, dtype=np.uint8).reshape(3, size, 2).astype(dtype)
+    rows = [numbers[0], np.asfortranarray(numbers[1]), numbers[2, ::-1]]
+    columns: list[Column] = [rows]
+    form = Form.of(single(rows[0]).structure, columns)
+    assert form is not None
+    block = Block(form, 3)
+    assert block.fill(columns, 0) == 3
+    for copy, row in zip(block.chunk().rows, rows, strict=True):
+        assert copy.tobytes() == row.tobytes()
 
 
 @pytest.mark.parametrize(
