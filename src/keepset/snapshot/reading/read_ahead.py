@@ -40,7 +40,8 @@ class ReadAhead:
     def __init__(self, source: ChunkSource) -> None:
         self._source = source
         is_remote = source.store.is_remote
-        self.most = _REMOTE_THREADS if is_remote else max(2, cores() + 1)
+        # Enough for all threads while the reader is at work on a chunk, or waits for the slowest.
+        self.most = _REMOTE_THREADS if is_remote else 3 * cores()
         self._loads: dict[int, Load] = {}
 
     def take(self, number: int, coming: Sequence[int] = ()) -> Load:
