@@ -33,7 +33,7 @@ from keepset.storage import open_store, settle
 
 COUNT = 8
 ALL = int(os.environ.get("KEEPSET_KILLS", "0")) > 100
-CALLS = ["write", "fsync", "link", "replace", "unlink", "open", "mkdir"]
+CALLS = ["writev", "fsync", "link", "replace", "unlink", "open", "mkdir"]
 CODES = [errno.ENOSPC, errno.EIO]
 
 
@@ -276,7 +276,7 @@ def test_files_that_are_listed_and_hashed(tmp_path: Path, monkeypatch: pytest.Mo
         names = ks.Dataset.list_files(str(files / "*.txt"), shuffle=False)
         return names.map(lambda name: int(Path(name.decode()).read_text())).snapshot(place)
 
-    for call in ("write", "fsync", "link", "replace"):
+    for call in ("writev", "fsync", "link", "replace"):
         for nth in count(1):
             failing = Failing(getattr(os, call), nth, errno.ENOSPC)
             with monkeypatch.context() as patch, suppress(StorageError):

@@ -171,7 +171,7 @@ def test_a_disk_that_fails_does_no_harm(
 
     cached = CachedStore(far, folder, 1 << 20)
     with monkeypatch.context() as patch:
-        patch.setattr(os, "write", fail)
+        patch.setattr(os, "writev", fail)
         assert cached.read_range("segments/x", 0, 200) == DATA[:200]
     assert list(folder.iterdir()) == []
     (folder.parent / "file").write_bytes(b"")

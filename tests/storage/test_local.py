@@ -58,7 +58,7 @@ def write(store: LocalStore, name: str, data: bytes) -> None:
 @pytest.mark.parametrize("once", [True, False])
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EPERM])
 @pytest.mark.parametrize("nth", [1, 2, 3, 4])
-@pytest.mark.parametrize("call", ["write", "fsync", "link", "replace", "unlink", "mkdir"])
+@pytest.mark.parametrize("call", ["writev", "fsync", "link", "replace", "unlink", "mkdir"])
 @pytest.mark.parametrize("change", [create, put, write])
 def test_a_failing_call_never_makes_a_half_object(
     local: LocalStore,
@@ -93,7 +93,7 @@ def test_a_failing_call_never_makes_a_half_object(
     assert local.read("folder/x") == DATA
 
 
-@pytest.mark.parametrize("call", ["write", "fsync", "replace"])
+@pytest.mark.parametrize("call", ["writev", "fsync", "replace"])
 @pytest.mark.parametrize("nth", [1, 2])
 @pytest.mark.parametrize("change", [put, write])
 def test_a_failing_call_never_harms_what_is_replaced(
@@ -114,7 +114,7 @@ def test_a_failing_call_never_harms_what_is_replaced(
 
 
 def test_a_full_disk_is_explained(local: LocalStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "write", FailingCall(os.write, 1, errno.ENOSPC, once=False))
+    monkeypatch.setattr(os, "writev", FailingCall(os.writev, 1, errno.ENOSPC, once=False))
     with pytest.raises(StorageError, match="free some space and run again") as caught:
         local.create("x", DATA)
     assert local.object_url("x") in str(caught.value)
@@ -125,12 +125,24 @@ def test_a_writer_that_failed_cannot_be_closed(
     local: LocalStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     writer = local.writer("x")
-    monkeypatch.setattr(os, "write", FailingCall(os.write, 1, errno.ENOSPC, once=True))
+    monkeypatch.setattr(os, "writev", FailingCall(os.writev, 1, errno.ENOSPC, once=True))
     with pytest.raises(StorageError):
-        writer.write(DATA)
+        writer.write(bytes(1 << 20))  # what is small may wait until the writer is closed
     with pytest.raises(InvalidArgumentError, match="aborted"):
         writer.close()
     assert not local.exists("x")
+
+
+def test_a_small_write_that_fails_when_the_writer_is_closed_leaves_nothing(
+    local: LocalStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = local.writer("x")
+    writer.write(DATA)
+    monkeypatch.setattr(os, "writev", FailingCall(os.writev, 1, errno.ENOSPC, once=True))
+    with pytest.raises(StorageError, match="free some space"):
+        writer.close()
+    assert not local.exists("x")
+    assert list(local.list()) == []
 
 
 @pytest.mark.parametrize("change", [create, put, write])
@@ -140,7 +152,7 @@ def test_short_writes_are_continued(
     change: Callable[[LocalStore, str, bytes], None],
 ) -> None:
     real = os.write
-    monkeypatch.setattr(os, "write", lambda file, data: real(file, memoryview(data)[:7]))
+    monkeypatch.setattr(os, "writev", lambda file, pieces: real(file, b"".join(pieces)[:7]))
     change(local, "x", DATA)
     assert local.read("x") == DATA
 

@@ -131,9 +131,9 @@ def _renameat2() -> Any:
 
 def _write_together(descriptor: int, pieces: list[memoryview]) -> int:
     """Write as much as the system takes at once; how much that was."""
-    if len(pieces) == 1 or not hasattr(os, "writev"):
-        return os.write(descriptor, pieces[0])
-    return os.writev(descriptor, pieces[:_MOST_PIECES])
+    if hasattr(os, "writev"):
+        return os.writev(descriptor, pieces[:_MOST_PIECES])
+    return os.write(descriptor, pieces[0])
 
 
 def _begin_write_back(descriptor: int, offset: int, length: int) -> None:
