@@ -57,15 +57,20 @@ clean: ## remove the environments and everything else that was generated
 define make_environment
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("error: $(PYTHON) is Python " \
 	  + sys.version.split()[0] + "; Keepset needs 3.11 or newer: make PYTHON=python3.11")'
-	@$(@D)/bin/python -m pip --version >/dev/null 2>&1 \
+	@test ! -e $(@D)/.unfinished && $(@D)/bin/python -m pip --version >/dev/null 2>&1 \
 	  || { echo '==> creating $(@D)' && $(PYTHON) -m venv --clear $(@D); }
+	@touch $(@D)/.unfinished
+endef
+define environment_is_ready
+	@rm $(@D)/.unfinished
+	@touch $@
 endef
 
 $(VENV)/.ready: pyproject.toml
 	$(make_environment)
 	@echo '==> installing keepset with its test and check tools into $(@D)'
 	@$(@D)/bin/python -m pip install -qq --editable '.[test,check]'
-	@touch $@
+	$(environment_is_ready)
 
 $(INTEROP)/.ready: pyproject.toml
 	$(make_environment)
@@ -73,7 +78,7 @@ $(INTEROP)/.ready: pyproject.toml
 	@$(@D)/bin/python -m pip install -qq --editable '.[test]'
 	@echo '==> installing TensorFlow, PyTorch and JAX into $(@D): some minutes the first time'
 	@$(@D)/bin/python -m pip install -qq --editable '.[test,interop]'
-	@touch $@
+	$(environment_is_ready)
 
 $(INTEROP)/.ready-bench: $(INTEROP)/.ready
 	@echo '==> installing the peers to measure against into $(@D)'
