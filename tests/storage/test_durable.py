@@ -20,16 +20,20 @@ def content(file: TemporaryFile) -> bytes:
     return Path(file.path).read_bytes()
 
 
+def check_all_arrive(folder: Path, pieces: list[bytes]) -> None:
+    file = TemporaryFile(str(folder))
+    for piece in pieces:
+        file.write(piece)
+    file.sync()
+    assert content(file) == b"".join(pieces)
+
+
 @given(sizes=st.lists(st.sampled_from([0, 1, 7, 4096, LARGE - 1, LARGE, 3 * LARGE]), max_size=12))
 def test_pieces_of_all_sizes_come_in_their_order(
     tmp_path_factory: pytest.TempPathFactory, sizes: list[int]
 ) -> None:
     pieces = [bytes([i + 1]) * size for i, size in enumerate(sizes)]
-    file = TemporaryFile(str(tmp_path_factory.mktemp("files")))
-    for piece in pieces:
-        file.write(piece)
-    file.sync()
-    assert content(file) == b"".join(pieces)
+    check_all_arrive(tmp_path_factory.mktemp("files"), pieces)
 
 
 def test_memory_that_is_used_again_may_be_changed_at_once(tmp_path: Path) -> None:
@@ -49,12 +53,7 @@ def test_a_system_that_takes_a_part_gets_the_rest(
         return os.write(descriptor, b"".join(pieces)[:1000])
 
     monkeypatch.setattr(durable, "_write_together", few)
-    pieces = [os.urandom(size) for size in (5, 999, 1000, LARGE, 3, LARGE)]
-    file = TemporaryFile(str(tmp_path))
-    for piece in pieces:
-        file.write(piece)
-    file.close()
-    assert content(file) == b"".join(pieces)
+    check_all_arrive(tmp_path, [os.urandom(size) for size in (5, 999, 1000, LARGE, 3, LARGE)])
 
 
 def test_small_pieces_do_not_pile_up(tmp_path: Path) -> None:
