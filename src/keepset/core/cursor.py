@@ -9,8 +9,10 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from keepset.core.chunk import EMPTY, Chunk, concat
+from keepset.core.dtypes import Array
 
 State: TypeAlias = dict[str, Any]
+Lookup: TypeAlias = Callable[[Array], Chunk]
 
 # A position is noted at most this often, so that noting it costs under one per cent.
 _MARK_INTERVAL_S = 0.001
@@ -43,6 +45,13 @@ class Cursor(ABC):
         while left and (chunk := self.read(min(left, _SKIP_ROWS))):
             left -= len(chunk)
         return count - left
+
+    def lookup(self) -> Lookup | None:
+        """What gives any elements again by their numbers, counted from the first one of the pass.
+
+        None unless that costs about as much as reading them, as far as is known by now.
+        """
+        return None
 
     def close(self) -> None:
         """Let go of files and threads of this cursor alone; the run closes what is shared."""

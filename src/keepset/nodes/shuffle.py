@@ -17,13 +17,13 @@ import numpy as np
 
 from keepset.core.chunk import Chunk, concat
 from keepset.core.column import Column
-from keepset.core.cursor import Cursor, State
+from keepset.core.cursor import Cursor, Lookup, State
 from keepset.core.dtypes import Array
 from keepset.core.node import UNKNOWN, Node, stage
 from keepset.core.random import Randomness, below, philox
 from keepset.core.run import Run
 from keepset.core.spec import Spec
-from keepset.core.structure import Structure
+from keepset.core.structure import Structure, structure_of
 from keepset.errors import InvalidArgumentError
 
 # An element outlives this many buffer lengths of draws about once in 10**17 cases. Then, and only
@@ -32,6 +32,9 @@ _LIFETIMES = (8, 16, 40)
 _SMALLEST_STRIDE, _LARGEST_STRIDE = 256, 1 << 20
 _FILL_ROWS = 4096
 _SIMULATED_DRAWS = 1 << 16
+# Elements from this size on are fetched when they are drawn, if they can be.
+_LARGE_BYTES = 256
+_NUMBER = structure_of(np.int64(0))
 
 
 @stage
@@ -82,8 +85,19 @@ class _ShuffleCursor(Cursor):
         self._history = _History(self._size)
         # Positions are the parent's own as long as none of its elements has failed.
         self._can_gather = node.parent.obstacle() is None
+        # Where there is one, numbers wait in the buffer in place of elements.
+        self._lookup: Lookup | None = None
 
     def read(self, max_rows: int) -> Chunk:
+        drawn = self._draw(max_rows)
+        if self._lookup is None or not len(drawn):
+            return drawn
+        if len(drawn) < max_rows and self._is_read_out:
+            # Numbers can be joined for nothing, elements cannot.
+            drawn = concat([drawn, self._draw(max_rows - len(drawn))])
+        return self._elements(drawn)
+
+    def _draw(self, max_rows: int) -> Chunk:
         while self._rest is None:
             missing = self._size - self._read
             chunk = self._pull(min(missing, _FILL_ROWS) if missing > 0 else max_rows)
@@ -93,10 +107,16 @@ class _ShuffleCursor(Cursor):
                 self._buffer.add(chunk)
             else:
                 self._drawn += len(chunk)
-                return self._buffer.exchange(chunk, below(self._slots, self._size, len(chunk)))
+                slots = below(self._slots, self._size, len(chunk))
+                return self._buffer.exchange(chunk, slots)
         given, self._rest = self._rest[:max_rows], self._rest[max_rows:]
         self._drawn += len(given)
         return given
+
+    @property
+    def _is_read_out(self) -> bool:
+        """Whether all of the input was read, so that no element of it can fail any more."""
+        return self._read == self._node.parent.cardinality()
 
     def _pull(self, max_rows: int) -> Chunk:
         self._history.note(self._read, self._parent)
@@ -104,9 +124,25 @@ class _ShuffleCursor(Cursor):
             chunk = self._parent.read(max_rows)
         except Exception:
             self._can_gather = False
+            self._hold_elements()
             raise
+        first = self._read
         self._read += len(chunk)
-        return chunk
+        if not first and _are_large(chunk):
+            self._lookup = self._parent.lookup()
+        return chunk if self._lookup is None else _numbers(np.arange(first, self._read))
+
+    def _elements(self, numbers: Chunk) -> Chunk:
+        [column] = numbers.columns
+        assert self._lookup is not None
+        assert isinstance(column, np.ndarray)
+        return self._lookup(column)
+
+    def _hold_elements(self) -> None:
+        """Go on with the elements themselves, as their numbers are no longer those of the input."""
+        if self._lookup is not None:
+            self._buffer = _Buffer([self._elements(self._buffer.chunk())])
+            self._lookup = None
 
     def _shuffled_rest(self) -> Chunk:
         chunk = self._buffer.chunk()
@@ -129,7 +165,7 @@ class _ShuffleCursor(Cursor):
         exchanged = min(self._drawn, max(0, self._read - self._size))
         held = self._simulate(exchanged)
         if len(held):
-            self._buffer.add(self._fetch(held))
+            self._hold(held)
         if state["ended"]:
             self._rest = self._shuffled_rest()[self._drawn - exchanged :]
 
@@ -141,6 +177,12 @@ class _ShuffleCursor(Cursor):
             # Where a slot occurs twice, NumPy keeps the later value, as the draws did.
             held[below(self._slots, self._size, count)] = self._size + start + np.arange(count)
         return held
+
+    def _hold(self, held: Array) -> None:
+        """Fill the buffer with the elements of these numbers."""
+        if self._can_gather and _are_large(self._fetch(held[:1])):
+            self._lookup = self._parent.lookup()
+        self._buffer.add(self._fetch(held) if self._lookup is None else _numbers(held))
 
     def _fetch(self, held: Array) -> Chunk:
         upstream, run = self._node.parent, self._upstream
@@ -281,6 +323,20 @@ class _Buffer:
             array[slots] = column  # where a slot occurs twice, the later element stays
             columns.append(out)
         return Chunk.from_columns(chunk.structure, columns, len(chunk))
+
+
+def _numbers(numbers: Array) -> Chunk:
+    return Chunk.from_columns(_NUMBER, [numbers], len(numbers))
+
+
+def _are_large(chunk: Chunk) -> bool:
+    """Whether elements are worth fetching when they are drawn, instead of holding them."""
+    if not chunk.has_columns or not len(chunk):
+        return False
+    # Strings are objects, which wait without being copied, and would be made a second time.
+    arrays = [column for column in chunk.columns if isinstance(column, np.ndarray)]
+    has_strings = any(array.dtype.hasobject for array in arrays)
+    return not has_strings and chunk.size_bytes >= _LARGE_BYTES * len(chunk)
 
 
 def _all_arrays(chunk: Chunk) -> bool:

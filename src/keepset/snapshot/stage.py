@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from keepset.core.chunk import EMPTY, Chunk
-from keepset.core.cursor import Cursor, State
+from keepset.core.cursor import Cursor, Lookup, State
 from keepset.core.lineage import Lineage
 from keepset.core.node import Node, stage
 from keepset.core.random import Randomness
@@ -359,6 +359,13 @@ class _SnapshotCursor(Cursor):
         skipped = min(count, len(self._kept) - self._position)
         self._position += skipped
         return skipped
+
+    def lookup(self) -> Lookup | None:
+        kept = self._kept
+        is_whole = not (self._follows or self._computing or self._reading)
+        if kept is None or not is_whole or not kept.gathers_at_once:
+            return None
+        return lambda numbers: kept.gather(kept.rows_at(numbers))
 
     def state(self) -> State:
         if self._reading is not None:

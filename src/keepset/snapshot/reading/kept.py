@@ -113,6 +113,11 @@ class Kept:
             parts.append(load.fetch().take(rows[at] - self._ends[number]))
         return joined(groups, parts)
 
+    @property
+    def gathers_at_once(self) -> bool:
+        """Whether rows are gathered from mapped files, as far as those that were read tell."""
+        return self.source.may_be_plain and self.source.plain_rows.is_possible
+
     def element(self, row: int) -> Any:
         """The element in one row."""
         even = self._even_rows

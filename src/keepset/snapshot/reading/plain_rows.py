@@ -104,6 +104,11 @@ class PlainRows:
         self._is_possible = True
         self._windows: _Windows | None = None
 
+    @property
+    def is_possible(self) -> bool:
+        """Whether every chunk that was read can be gathered from."""
+        return self._is_possible and bool(self._files)
+
     def wants(self, number: int) -> bool:
         """Whether there is something to learn from a chunk."""
         return self._is_possible and not self._is_known[number]

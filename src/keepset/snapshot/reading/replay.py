@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from keepset.core.chunk import Chunk
-from keepset.core.cursor import Cursor, GatherCursor, PositionCursor
+from keepset.core.cursor import Cursor, GatherCursor, Lookup, PositionCursor
 from keepset.core.dtypes import Array
 from keepset.core.node import Node, stage
 from keepset.core.run import Run
@@ -50,9 +50,9 @@ class Replay(Node):
         if self.shard is None and self.kept.manifest.order is not None:
             if self.step != 1 or self.first:
                 return GatherCursor(self._between, self.cardinality())
-            return _ReplayCursor(open_reading(self.kept), self.cardinality())
+            return _ReplayCursor(self, open_reading(self.kept))
         # Rows that lie next to each other are views of one chunk after another.
-        return _ReplayCursor(open_reading(self.kept, self._rows()), self.cardinality())
+        return _ReplayCursor(self, open_reading(self.kept, self._rows()))
 
     def _rows(self) -> range:
         """The rows of the snapshot that are given, in order, where they are next to each other."""
@@ -83,7 +83,11 @@ class Replay(Node):
         return None
 
     def gather(self, indices: Array, run: Run) -> Chunk:
-        return self.kept.gather(self._rows_at(np.asarray(indices)))
+        return self.elements_at(np.asarray(indices))
+
+    def elements_at(self, positions: Array) -> Chunk:
+        """The elements at these positions, in this order."""
+        return self.kept.gather(self._rows_at(positions))
 
     def cursor_over(self, order: Callable[[Array], Array], length: int, run: Run) -> Cursor | None:
         # Rows of mapped files are gathered from where they are.
@@ -103,9 +107,9 @@ class Replay(Node):
 
 
 class _ReplayCursor(PositionCursor):
-    def __init__(self, reading: Reading, length: int) -> None:
-        super().__init__(reading.read, length)
-        self._reading = reading
+    def __init__(self, node: Replay, reading: Reading) -> None:
+        super().__init__(reading.read, node.cardinality())
+        self._node, self._reading = node, reading
 
     def read(self, max_rows: int) -> Chunk:
         try:
@@ -113,6 +117,9 @@ class _ReplayCursor(PositionCursor):
         except Exception:
             self._next += 1  # the element that cannot be read
             raise
+
+    def lookup(self) -> Lookup | None:
+        return self._node.elements_at if self._node.kept.gathers_at_once else None
 
     def close(self) -> None:
         self._reading.close()
