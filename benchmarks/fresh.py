@@ -26,7 +26,7 @@ def first_elements(contenders: Sequence[Contender], rounds: int) -> Iterator[Fig
     """Seconds from the start of the interpreter, imports included; all of them take turns."""
     script = str(HERE / "first_element.py")
     commands = {(_FIRST, IMPORTS): [sys.executable, script]}
-    stage = [sys.executable, script, "kept.keepset_stage", "KEPT", _FIRST_JOB]
+    stage = [sys.executable, script, "--stage", str(data_folder() / "stage")]
     commands[_FIRST_OF_STAGE, "keepset"] = stage
     for each in contenders:
         command = [each.python, script, each.module, each.table or "KEPT", _FIRST_JOB]

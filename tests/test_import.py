@@ -34,6 +34,23 @@ def test_import_adds_under_a_tenth_of_a_second_to_its_dependencies() -> None:
     assert min(float(run(program)) for _ in range(5)) < 0.1
 
 
+def test_a_snapshot_that_is_there_is_read_without_what_writes(tmp_path: Path) -> None:
+    (tmp_path / "pipeline.py").write_text(
+        "import keepset as ks\n\ndef twice(x):\n    return 2 * x\n\n"
+        f"ds = ks.Dataset.range(5).map(twice).snapshot({str(tmp_path / 'kept')!r})\n"
+    )
+    list_modules = "; import json, sys; print(json.dumps([*sys.modules]))"
+    variables = {"PYTHONPATH": str(tmp_path)}
+    first = json.loads(run("import pipeline; [*pipeline.ds]" + list_modules, **variables))
+    later = json.loads(run("import pipeline; [*pipeline.ds]" + list_modules, **variables))
+    slow = [
+        *("keepset.snapshot.beginning", "keepset.snapshot.explaining", "keepset.workers.processes"),
+        *("difflib", "numpy.ma", "numpy.random", "pathlib", "shutil", "subprocess"),
+    ]
+    assert "keepset.snapshot.beginning" in first
+    assert [name for name in slow if name in later] == []
+
+
 def test_public_names_exist_and_are_listed_once() -> None:
     assert len(keepset.__all__) == len(set(keepset.__all__))
     assert [name for name in keepset.__all__ if not hasattr(keepset, name)] == []

@@ -39,8 +39,13 @@ LAZY = {"cloudpickle", "crc32c", "ml_dtypes", "obstore"}
 SLOW = {
     "keepset.dataset.kept_stages",
     "keepset.dataset.loaded_stages",
+    "keepset.snapshot.beginning",
+    "keepset.snapshot.explaining",
+    "keepset.snapshot.writing.saving",
     "keepset.storage.disk_cache",
     "keepset.storage.objects",
+    "keepset.workers.processes",
+    "difflib",
     "hashlib",
     "importlib.metadata",
     "urllib.parse",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+from keepset.core.record import record
 
-@dataclass(frozen=True)
+
+@record
 class Codec:
     """Either Arrow itself compresses each buffer of a message, or a frame holds a whole message.
 

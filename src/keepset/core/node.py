@@ -53,6 +53,12 @@ class Node(ABC):
     # that waits for the world outside.
     is_live: ClassVar[bool] = False
 
+    # Whether the stage gives what its parent gives, in another way.
+    is_physical: ClassVar[bool] = False
+
+    # Whether its randomness is only for the pipelines that its function opens.
+    opens_pipelines: ClassVar[bool] = False
+
     def __init__(self, **given: Any) -> None:
         for f in fields(self):
             if f.init and f.name in given:
@@ -126,6 +132,11 @@ class Node(ABC):
     @property
     def randomness(self) -> Randomness | None:
         """The stage's own source of randomness, if it has one."""
+        return None
+
+    @property
+    def file_names(self) -> list[bytes] | None:
+        """The files that the stage names, if that is what its elements are."""
         return None
 
     @property

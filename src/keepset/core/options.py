@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 
+from keepset.core.record import record
 from keepset.errors import InvalidArgumentError
 
 
-@dataclass(frozen=True)
+@record
 class Options:
     """Choices for a whole pipeline, given with ``Dataset.with_options``.
 

@@ -10,12 +10,13 @@ import itertools
 import os
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from keepset.core.dtypes import Array
+from keepset.core.record import mutable_record
 
 _MASK64 = (1 << 64) - 1
 
@@ -155,7 +156,7 @@ def set_seed(seed: int | None) -> None:
     _defaults.set(seed)
 
 
-@dataclass(eq=False)
+@mutable_record
 class Randomness:
     """A stage's seed and how often it has been started: the only thing about a node that moves.
 

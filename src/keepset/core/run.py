@@ -5,13 +5,14 @@ from __future__ import annotations
 import atexit
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from weakref import WeakSet
 
 from keepset.core.options import Options
 from keepset.core.random import Randomness, philox
+from keepset.core.record import record
 
 if TYPE_CHECKING:
     from keepset.core.node import Node
@@ -125,7 +126,7 @@ class _Nested(Session):
         return [int(philox(seed, number).random_raw()), number]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Run:
     """A node's view of its run: where it stands in the pipeline and which repetition this is."""
 

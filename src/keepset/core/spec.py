@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import namedtuple
 from collections.abc import Iterable, Sequence
 from copy import copy
-from dataclasses import dataclass
 from functools import reduce
 from typing import Any, ClassVar, TypeAlias
 
@@ -16,6 +15,7 @@ import numpy as np
 
 from keepset.core.dtypes import DType, as_dtype, dtype_name, string
 from keepset.core.ragged import Ragged
+from keepset.core.record import record
 from keepset.core.sparse import Sparse
 from keepset.core.structure import Structure, structure_of
 from keepset.errors import ElementError, InvalidArgumentError
@@ -35,7 +35,7 @@ def as_shape(shape: Any) -> Shape:
         raise InvalidArgumentError(f"{shape!r} is not a shape; pass sizes or None") from error
 
 
-@dataclass(frozen=True, init=False)
+@record
 class LeafSpec:
     """What the three kinds of leaf have in common: a shape and a dtype."""
 
@@ -84,7 +84,7 @@ class LeafSpec:
         return self.with_shape(None if self.shape is None else self.shape[1:])
 
 
-@dataclass(frozen=True, init=False)
+@record
 class TensorSpec(LeafSpec):
     """The type of an array, a scalar (``shape=()``) or a string.
 
@@ -126,7 +126,7 @@ class TensorSpec(LeafSpec):
         return f"TensorSpec(shape={self.shape}, dtype={dtype_name(self.dtype)}{named})"
 
 
-@dataclass(frozen=True, init=False)
+@record
 class RaggedTensorSpec(LeafSpec):
     """The type of a :class:`keepset.Ragged`.
 
@@ -193,7 +193,7 @@ class RaggedTensorSpec(LeafSpec):
         )
 
 
-@dataclass(frozen=True, init=False)
+@record
 class SparseTensorSpec(LeafSpec):
     """The type of a :class:`keepset.Sparse`."""
 
@@ -205,7 +205,7 @@ class SparseTensorSpec(LeafSpec):
         return f"SparseTensorSpec(shape={self.shape}, dtype={dtype_name(self.dtype)})"
 
 
-@dataclass(frozen=True, init=False)
+@record
 class DatasetSpec(LeafSpec):
     """The type of an element that is itself a data set, as ``window`` gives them."""
 

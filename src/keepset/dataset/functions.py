@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from keepset.dataset import Dataset
 from keepset.dataset.base import node_of
-from keepset.dataset.keeping import kept_stages
 
 if TYPE_CHECKING:
     from keepset.snapshot.explaining import Explanation
@@ -101,5 +100,7 @@ def explain(dataset: Dataset, path: str | os.PathLike[str], **options: Any) -> E
         >>> explain(Dataset.range(5).batch(3), path).hit
         False
     """
-    explanation: Explanation = kept_stages().explain_node(node_of(dataset), path, options)
+    from keepset.snapshot.explaining import explain_node
+
+    explanation = explain_node(node_of(dataset), path, options)
     return explanation

@@ -1,7 +1,7 @@
 """Methods that keep a data set on disk, or give back one that was kept.
 
-What they do is in ``kept_stages`` and ``loaded_stages``, which are imported when one of them is
-first called: it is half of the library, and those who keep nothing need not wait for it.
+What they do is in ``kept_stages``, ``loaded_stages`` and ``saving``, which are imported when one of
+them is first called: it is half of the library, and those who keep nothing need not wait for it.
 """
 
 from __future__ import annotations
@@ -75,7 +75,9 @@ class Keeping(BaseDataset):
             >>> [int(x) for x in Dataset.load(path)]
             [0, 1, 2, 3, 4]
         """
-        kept_stages().save_node(
+        from keepset.snapshot.writing.saving import save_node
+
+        save_node(
             self._node,
             path,
             compression=compression,

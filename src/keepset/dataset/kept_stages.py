@@ -12,12 +12,10 @@ from keepset.core.fingerprint import facts_to_json
 from keepset.core.node import Node
 from keepset.dataset.loaded_stages import reader_stage
 from keepset.errors import InvalidArgumentError
-from keepset.snapshot.explaining import explain_node as explain_node
 from keepset.snapshot.identity import digest_of_pipeline as digest_of_pipeline
 from keepset.snapshot.identity import identify, unseeded_stages
 from keepset.snapshot.stage import SnapshotStage
 from keepset.snapshot.writable import Writable
-from keepset.snapshot.writing.saving import save_node as save_node
 from keepset.storage import open_store
 
 

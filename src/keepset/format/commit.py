@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import platform
 import socket
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from keepset.core.checksum import crc32c
+from keepset.core.record import record
 from keepset.core.version import __version__
 from keepset.errors import CorruptSnapshotError, NewerFormatError
 from keepset.format.version import FORMAT_VERSION
@@ -25,7 +26,7 @@ _WRITER = {
 }
 
 
-@dataclass(frozen=True)
+@record
 class Commit:
     """One entry of the log.
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
+from keepset.core.record import record
 from keepset.errors import CorruptSnapshotError, ObjectMissingError
 from keepset.format.commit import (
     FOLDER,
@@ -23,7 +24,7 @@ from keepset.storage import Store
 _FEW = 20  # objects that are asked for one by one; more are listed
 
 
-@dataclass(frozen=True)
+@record
 class Append:
     """Elements ``start`` to ``stop`` of one part of the input, and how to compute what follows."""
 
@@ -35,7 +36,7 @@ class Append:
     resume: dict[str, Any]
 
 
-@dataclass(frozen=True)
+@record
 class Version:
     """A whole data set: the commit that completed or replaced it."""
 
@@ -43,7 +44,7 @@ class Version:
     manifest: Manifest
 
 
-@dataclass(frozen=True)
+@record
 class Damaged:
     """A data set of which some chunks are to be computed again, by their place in the manifest.
 

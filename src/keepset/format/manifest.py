@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from keepset.codecs import CODECS
 from keepset.core.dtypes import Array
+from keepset.core.record import record
 from keepset.core.spec import (
     Spec,
     common_supertype,
@@ -42,7 +43,7 @@ class KeptChunk(NamedTuple):
     entry: ChunkEntry
 
 
-@dataclass(frozen=True)
+@record
 class Manifest:
     """Elements in the order in which they came.
 

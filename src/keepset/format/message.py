@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
 import pyarrow as pa
+
+from keepset.core.record import record
 
 _PREFIX = 8  # a marker and the length of what describes the message
 _RECORD_BATCH = 3
@@ -114,7 +115,7 @@ class Decompressor:
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-@dataclass(frozen=True)
+@record
 class _Part:
     """An array of a column, with those that are in it: how many lengths and buffers they have."""
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import base64
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from keepset.core.dtypes import Array
+from keepset.core.record import record
 
 _LONGEST_PATTERN = 1 << 16
 _TRIED_PERIODS = 33
@@ -19,7 +19,7 @@ _ITEM = np.dtype("<u4")
 _BLOCK = 1 << 16
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Order:
     """The shards in turn: ``pattern`` over and over, for so many elements.
 
@@ -32,6 +32,16 @@ class Order:
     def __post_init__(self) -> None:
         if self.elements and not len(self.pattern):
             raise ValueError("an order has elements and no shards")
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Order)
+            and self.elements == other.elements
+            and np.array_equal(self.pattern, other.pattern)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.elements, len(self.pattern)))
 
     def between(self, start: int, stop: int) -> Array:
         """The shards of the elements ``start`` to ``stop``."""

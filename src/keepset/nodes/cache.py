@@ -52,6 +52,8 @@ class Cache(Node):
     cache is gone computes the elements again from the beginning, as they were, and keeps them.
     """
 
+    is_physical = True
+
     parent: Node
     filename: str = ""
     store: Store = field(init=False, repr=False)

@@ -20,6 +20,8 @@ from keepset.nodes.row_loop import explain
 class FlatMap(Node):
     """All elements of ``function(*element)``, a Dataset, for one element after another."""
 
+    opens_pipelines = True
+
     parent: Node
     function: Callable[..., Any]
     source: Randomness = field(default_factory=lambda: Randomness(None))

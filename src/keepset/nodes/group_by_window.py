@@ -29,6 +29,8 @@ class GroupByWindow(Node):
     ``wrap`` makes a data set of a node.
     """
 
+    opens_pipelines = True
+
     parent: Node
     key_func: Callable[..., Any]
     reduce_func: Callable[[Any, Any], Any]

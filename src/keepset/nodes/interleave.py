@@ -37,6 +37,8 @@ _LARGEST_FETCH = 1024
 class Interleave(Node):
     """``block_length`` elements from each of ``cycle_length`` data sets in turn."""
 
+    opens_pipelines = True
+
     parent: Node
     function: Callable[..., Any]
     cycle_length: int

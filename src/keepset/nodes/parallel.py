@@ -13,19 +13,18 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from keepset.core.chunk import EMPTY, Chunk, concat
 from keepset.core.cursor import Cursor, State
+from keepset.core.record import mutable_record, record
 from keepset.core.run import Run
 from keepset.errors import InvalidArgumentError
 from keepset.nodes.autotune import AUTOTUNE, MOST_THREADS, Autotuner
 from keepset.nodes.group_call import GroupCall, Outcome
 from keepset.nodes.journal import Journal
 from keepset.nodes.rowwise import RowStage
-from keepset.workers.processes import ProcessPool
 from keepset.workers.threads import Lanes, Task, ThreadPool, first_done
 
 _THREAD_GROUP_S = 0.008
@@ -33,7 +32,7 @@ _PROCESS_GROUP_S = 0.02
 _LARGEST_GROUP = 4096
 
 
-@dataclass(frozen=True)
+@record
 class Parallelism:
     """How many calls at once, whether in order, and by what kind of worker."""
 
@@ -60,7 +59,7 @@ def is_ordered(parallelism: Parallelism, run: Run) -> bool:
     return run.keeps_order or chosen is not False
 
 
-@dataclass(eq=False)
+@mutable_record
 class _Group:
     """Rows under way: ``skip`` rows behind the parent's state ``before``, ``given`` already."""
 
@@ -91,6 +90,8 @@ class ParallelCursor(Cursor):
         self._lanes = Lanes(pool, self._tuner.level)
         self._compute: Callable[..., Any] = GroupCall(node.steps(run))
         if self._in_processes:
+            from keepset.workers.processes import ProcessPool
+
             steps = self._compute
             processes = run.session.resource(
                 (ProcessPool, run.where), lambda: ProcessPool(steps, node.title)

@@ -33,6 +33,8 @@ class Prefetch(Node):
     computing hundreds of them; a source that must not run ahead is taken at its word.
     """
 
+    is_physical = True
+
     parent: Node
     buffer_size: int
 

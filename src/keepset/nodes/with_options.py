@@ -17,6 +17,8 @@ from keepset.core.spec import Spec
 class WithOptions(Node):
     """The input as it is; ``chosen`` is read when a run begins."""
 
+    is_physical = True
+
     parent: Node
     chosen: Options
 

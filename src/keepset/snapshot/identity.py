@@ -10,22 +10,10 @@ from keepset.core.fingerprint import Facts, combine, counting_versions, fingerpr
 from keepset.core.fingerprint.facts import digest_of
 from keepset.core.node import Node
 from keepset.core.random import Randomness
-from keepset.nodes.cache import Cache
-from keepset.nodes.flat_map import FlatMap
-from keepset.nodes.group_by_window import GroupByWindow
-from keepset.nodes.interleave import Interleave
-from keepset.nodes.list_files import ListFiles
-from keepset.nodes.prefetch import Prefetch
-from keepset.nodes.with_options import WithOptions
 from keepset.snapshot.files.sources import FILES, Sources
-from keepset.snapshot.stage import SnapshotStage
-from keepset.snapshot.writable import Writable
 from keepset.storage.files import Listing, look_at
 
-# Stages and parameters that change how elements are computed, and not which.
-_PHYSICAL_STAGES = (Prefetch, WithOptions, Cache, SnapshotStage, Writable)
-# Stages whose randomness is only for the pipelines that their functions open.
-_OPENING = (FlatMap, Interleave, GroupByWindow, SnapshotStage)
+# They change how elements are computed, and not which.
 _PHYSICAL_PARAMETERS = {"name", "parallelism", "wrap", "log_warning"}
 
 
@@ -76,15 +64,15 @@ def unseeded_stages(node: Node) -> Iterator[Node]:
     """The stages whose random choices nobody fixed."""
     for each in node.walk():
         randomness = each.randomness
-        if randomness is not None and randomness.seed is None and not isinstance(each, _OPENING):
+        if randomness is not None and randomness.seed is None and not each.opens_pipelines:
             yield each
 
 
 def _facts_of(node: Node, listings: list[Listing]) -> Facts:
     """The facts of a stage and of all before it; the files they name are added to ``listings``."""
-    while isinstance(node, _PHYSICAL_STAGES):
-        node = node.parent
-    if isinstance(node, ListFiles):
+    while node.is_physical:
+        [node] = node.inputs
+    if node.file_names is not None:
         listings.append(look_at(node.file_names))
         found = listings[-1]
         files = Facts(found.outline, FILES, str(found))

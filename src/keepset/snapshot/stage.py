@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.cursor import Cursor, Lookup, State
-from keepset.core.lineage import Lineage
 from keepset.core.node import Node, stage
 from keepset.core.random import Randomness
 from keepset.core.run import Run
@@ -23,24 +21,22 @@ from keepset.errors import (
     SnapshotMismatchError,
     SnapshotMissingError,
 )
-from keepset.format.commit import Commit
 from keepset.format.log import Log, LogState, Version
 from keepset.format.manifest import Manifest
 from keepset.nodes.nested import Nested, open_nested
 from keepset.snapshot.files.same_files import find_same
-from keepset.snapshot.files.source_keeper import SourceKeeper
 from keepset.snapshot.files.sources import Sources
 from keepset.snapshot.reading.in_order import Reading, open_reading
 from keepset.snapshot.reading.kept import Kept
 from keepset.snapshot.reading.opening import Location
-from keepset.snapshot.writing.computing import Computing, computing_behind
-from keepset.snapshot.writing.filling import fill_damaged
-from keepset.snapshot.writing.first_pass import FirstPass
 from keepset.snapshot.writing.lease import EXPIRY_S, Holder, Lease, Watch
-from keepset.snapshot.writing.recorder import Recorder
 from keepset.snapshot.writing.run_id import new_run_id
 from keepset.snapshot.writing.sizes import CHUNK_BYTES, SEGMENT_BYTES
 from keepset.storage import Store, open_store
+
+if TYPE_CHECKING:
+    from keepset.snapshot.beginning import Beginning
+    from keepset.snapshot.writing.computing import Computing
 
 MODES = ("auto", "read", "write", "passthrough")
 PENDING = ("passthrough", "wait", "follow", "error")
@@ -50,6 +46,9 @@ _POLL_S = 0.2
 @stage
 class SnapshotStage(Node):
     """The elements of ``parent``, kept below ``path`` under ``fingerprint``."""
+
+    is_physical = True
+    opens_pipelines = True
 
     parent: Node
     path: str
@@ -286,67 +285,22 @@ class _SnapshotCursor(Cursor):
         return holder
 
     def _compute_all(self) -> None:
-        self._computing = Computing.begin(self._node.parent, self._run.input(0))
+        self._computing = self._beginning().compute()
 
     def _write(self, state: LogState, run_id: str, lease: Lease) -> None:
-        """Put back what is damaged, and no more; or go on behind what is kept, or begin."""
+        beginning = self._beginning()
         if self._starts_over:
             # Not before it is certain who writes: else nobody might keep anything.
-            self._reset(state, "mode='write' asks for it")
+            beginning.reset(state, "mode='write' asks for it")
             self._starts_over = False
-        node = self._node
-        if state.damaged is not None:
-            if not fill_damaged(node.parent, self._log, state, run_id):
-                self._reset(state, "the pipeline does not give the same elements again")
-            return
-        computing = None
-        if state.appends and node.resume:
-            kept = self._prefix(state)
-            assert kept is not None
-            computing = computing_behind(node.parent, state.appends[-1], kept, self._run)
-            if computing is not None:
-                self._kept = kept
-        if computing is None:
-            if state.appends:
-                self._reset(state, "the pipeline does not give the same elements again")
-            self._kept = None
-            computing = Computing.begin(node.parent, self._run.input(0))
-        try:
-            computing.keep(self._first_pass(state, run_id, lease), node.shard_func, self._store.url)
-        except BaseException:
-            computing.close()
-            raise
-        self._computing = computing
+        kept, computing = beginning.write(state, run_id, lease)
+        if computing is not None:
+            self._kept, self._computing = kept, computing
 
-    def _first_pass(self, state: LogState, run_id: str, lease: Lease) -> FirstPass:
-        node = self._node
-        known = node.parent.known_spec()
-        spec = state.kept.spec if state.kept is not None else known[0] if known else None
-        recorder = Recorder(
-            self._store,
-            run_id,
-            node.compression,
-            spec=spec,
-            has_spec=known is not None or state.kept is not None,
-            chunk_bytes=node.chunk_bytes,
-            segment_bytes=node.segment_bytes,
-        )
-        facts = {
-            "fingerprint": node.fingerprint,
-            "facts": node.facts,
-            "lineage": Lineage.of(node.parent).to_json(),
-        }
-        keeper = None if node.sources is None else SourceKeeper(self._store, node.sources)
-        return FirstPass(self._log, state, run_id, recorder, lease, facts, keeper)
+    def _beginning(self) -> Beginning:
+        from keepset.snapshot.beginning import Beginning
 
-    def _reset(self, state: LogState, reason: str) -> None:
-        if not state.is_empty:
-            warnings.warn(f"{self._store.url} starts over: {reason}", stacklevel=2)
-        body = {"generation": state.generation + 1, "reason": reason}
-        while not self._log.add(
-            state, Commit(state.next_number, "reset", new_run_id(), time.time(), body)
-        ):
-            self._log.follow(state)
+        return Beginning(self._node, self._run, self._store, self._log, self._prefix)
 
     # As every cursor:
 

@@ -19,6 +19,8 @@ from keepset.snapshot.writing.staging import copied
 class Writable(Node):
     """The elements of ``parent`` in memory of their own."""
 
+    is_physical = True
+
     parent: Node
 
     def cursor(self, run: Run) -> Cursor:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Self, TypeAlias
 
+from keepset.core.record import record
 from keepset.errors import InvalidArgumentError, StorageError
 
 BytesLike: TypeAlias = bytes | bytearray | memoryview
@@ -16,7 +16,7 @@ BytesLike: TypeAlias = bytes | bytearray | memoryview
 TEMPORARY = ".tmp-"
 
 
-@dataclass(frozen=True)
+@record
 class ObjectInfo:
     """What a listing tells of an object; ``version`` is its ETag, where the store has one."""
 

@@ -20,7 +20,7 @@ _TENSOR_LIBRARIES = {"torch", "jax", "jaxlib", "tensorflow", "cupy"}
 
 def array_sketch(value: Any) -> Sketch | None:
     """The sketch of what belongs to NumPy, or is a tensor; None for everything else."""
-    if isinstance(value, np.ma.MaskedArray):
+    if "numpy.ma" in sys.modules and isinstance(value, np.ma.MaskedArray):
         parts = [part("data", value.filled()), part("mask", np.ma.getmaskarray(value))]
         return Sketch("masked array", f"masked {_array_text(value.data)}", parts=parts)
     if type(value) in (np.ndarray, np.memmap):
@@ -108,6 +108,8 @@ def _ufunc(value: np.ufunc) -> Sketch:
 
 
 def _random(value: Any) -> Sketch | None:
+    if "numpy.random" not in sys.modules:
+        return None  # then there is none
     if isinstance(value, np.random.Generator):
         return Sketch("generator", "np.random.Generator", parts=[part("bits", value.bit_generator)])
     if isinstance(value, np.random.RandomState):

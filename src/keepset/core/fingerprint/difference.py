@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import chain
 
 from keepset.core.fingerprint.facts import Facts
+from keepset.core.record import record
 
 ABSENT = "(absent)"
 
 
-@dataclass(frozen=True)
+@record
 class Difference:
     """One thing that changed: where, what it was and what it is now.
 
@@ -36,6 +35,8 @@ class Difference:
         """A unified diff of the normalised sources; empty unless both are known and differ."""
         if not self.old_source or not self.new_source:
             return ""
+        import difflib
+
         lines = difflib.unified_diff(
             self.old_source.splitlines(), self.new_source.splitlines(), "old", "new", "", "", 2, ""
         )

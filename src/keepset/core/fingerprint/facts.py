@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
+from keepset.core.record import record
 from keepset.errors import FingerprintError
 
 
-@dataclass(frozen=True)
+@record
 class Facts:
     """The fingerprint of one thing, and what went into it.
 

@@ -7,7 +7,6 @@ import sys
 import types
 import weakref
 from collections.abc import Iterator
-from dataclasses import dataclass
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -18,6 +17,7 @@ from keepset.core.fingerprint.reach import Reach, reach_of
 from keepset.core.fingerprint.sketch import ByName, Part, Sketch, part
 from keepset.core.fingerprint.source import find_source
 from keepset.core.fingerprint.syntax import canonical_bytes, canonical_source
+from keepset.core.record import record
 
 _DESCRIPTORS = (
     types.MethodDescriptorType,
@@ -29,7 +29,7 @@ _DESCRIPTORS = (
 _BUILTIN = (types.BuiltinFunctionType, types.MethodWrapperType)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Reading:
     """What the code of one function says, which never changes."""
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import sys
-from pathlib import PurePath
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -92,6 +92,7 @@ def module_sketch(value: Any) -> Sketch | None:
     name = value.__name__
     file = getattr(value, "__file__", None)
     if name == "__main__" and file:
-        name = PurePath(file).stem  # a script is called by its name when it is imported
+        # A script is called by its name when it is imported.
+        name = os.path.splitext(os.path.basename(file))[0]
     library = name.partition(".")[0] if is_library_module(value) else ""
     return Sketch("module", f"module {name}", name.encode(), library=library)

@@ -13,11 +13,10 @@ import os
 import platform
 import sys
 import sysconfig
-from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-_KEEPSET = str(Path(__file__).resolve().parents[2]) + os.sep
+_KEEPSET = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..")) + os.sep
 _INSTALLED = ("site-packages", "dist-packages")
 
 
@@ -87,12 +86,13 @@ def _is_in_target(path: str) -> bool:
 @functools.lru_cache(maxsize=256)
 def _installed_in(folder: str) -> frozenset[str]:
     """The files and folders at the top of ``folder`` that installers have put there."""
-    records = Path(folder).glob("*.dist-info/RECORD")
-    return frozenset(
-        line.partition(",")[0].partition("/")[0]
-        for record in records
-        for line in record.read_text(encoding="utf-8", errors="replace").splitlines()
-    )
+    found: set[str] = set()
+    for name in os.listdir(folder) if os.path.isdir(folder) else ():
+        record = os.path.join(folder, name, "RECORD")
+        if name.endswith(".dist-info") and os.path.isfile(record):
+            with open(record, encoding="utf-8", errors="replace") as lines:
+                found.update(line.partition(",")[0].partition("/")[0] for line in lines)
+    return frozenset(found)
 
 
 @functools.cache

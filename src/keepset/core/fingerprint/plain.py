@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import re
 import struct
+import sys
 from collections import OrderedDict
-from pathlib import PurePath
 from types import MappingProxyType
 from typing import Any
 
@@ -86,7 +86,7 @@ def _named(value: Any) -> Sketch | None:
     if isinstance(value, range):
         numbers = repr((value.start, value.stop, value.step) if value else ())
         return Sketch("range", repr(value), numbers.encode())
-    if isinstance(value, PurePath):
+    if "pathlib" in sys.modules and isinstance(value, sys.modules["pathlib"].PurePath):
         text = value.as_posix()
         return Sketch("path", f"path {text}", text.encode("utf-8", "surrogatepass"))
     if type(value) is re.Pattern:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import dis
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import CodeType
+
+from keepset.core.record import mutable_record, record
 
 Chain = tuple[str, ...]
 
@@ -31,7 +33,7 @@ _OF_THE_MODULE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Imported:
     """An ``import`` inside a function: ``module`` (``level`` dots up), or a name from it.
 
@@ -44,7 +46,7 @@ class Imported:
     whole: str
 
 
-@dataclass(slots=True)
+@mutable_record
 class Reach:
     """What a code object and those inside it use, in sorted order.
 

@@ -7,11 +7,13 @@ takes care of depth, repetition and cycles.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from keepset.core.record import mutable_record, record
 
-@dataclass(slots=True)
+
+@mutable_record
 class Part:
     """A value inside another one.
 
@@ -28,7 +30,7 @@ def part(label: str, value: Any) -> Part:
     return Part(label, value, label.encode("utf-8", "surrogatepass"))
 
 
-@dataclass(slots=True)
+@mutable_record
 class Sketch:
     """A value's own content and its parts.
 
@@ -53,7 +55,7 @@ class Sketch:
     library: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ByName:
     """Stands for something in a library, which counts by its name."""
 

@@ -9,9 +9,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import asdict
 
+from keepset.core.record import record
 from keepset.errors import ObjectMissingError, StorageError
 from keepset.storage import Store
 
@@ -25,7 +25,7 @@ EXPIRY_S = 60.0
 _held: set[str] = set()
 
 
-@dataclass(frozen=True)
+@record
 class Holder:
     """Who writes: a process of a machine since it was started."""
 
@@ -172,7 +172,8 @@ def _read(store: Store, name: str) -> Holder | None:
 def _boot_id() -> str:
     """What tells one start of this machine from another."""
     try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        with open("/proc/sys/kernel/random/boot_id") as file:
+            return file.read().strip()
     except OSError:
         return ""
 
@@ -183,9 +184,10 @@ def _start_of(pid: int) -> str:
     Empty if there is no such process.
     """
     try:
-        status = Path(f"/proc/{pid}/stat").read_text()
+        with open(f"/proc/{pid}/stat") as file:
+            status = file.read()
     except OSError:
-        return "" if Path("/proc/self").exists() or not _exists(pid) else "running"
+        return "" if os.path.exists("/proc/self") or not _exists(pid) else "running"
     state, *fields = status.rpartition(")")[2].split()
     return "" if state in "ZX" else fields[18]
 

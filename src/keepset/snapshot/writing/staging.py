@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Self, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -26,8 +25,7 @@ _COPIED_AT_ONCE = range(_LARGE_ROW_BYTES, 4 << 20)
 _LeafForm: TypeAlias = tuple[np.dtype[Any], tuple[int, ...]]
 
 
-@dataclass(frozen=True)
-class Form:
+class Form(NamedTuple):
     """What elements have in common that fit into one block of memory: all but their values."""
 
     structure: Structure
