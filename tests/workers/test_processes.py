@@ -11,6 +11,7 @@ import threading
 import time
 from collections import namedtuple
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import numpy as np
 import pytest
 
 import keepset as ks
+from keepset.workers.nursery import belongings
 
 Point = namedtuple("Point", ["x", "y"])
 
@@ -30,9 +32,21 @@ _others: set[int] = set()
 
 
 def children() -> set[int]:
-    listed = Path(f"/proc/self/task/{os.getpid()}/children")
-    found = {int(pid) for pid in listed.read_text().split()} if listed.exists() else set()
+    """Our own processes and the workers, without the process that starts those."""
+    nursery = belongings()
+    found = children_of(os.getpid())
+    if nursery is not None:
+        found = found - {nursery[0]} | children_of(nursery[0])
     return found - _others
+
+
+def children_of(pid: int) -> set[int]:
+    """Children started by any thread of a process."""
+    found: set[int] = set()
+    for listed in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(OSError):  # the thread may have ended
+            found.update(map(int, listed.read_text().split()))
+    return found
 
 
 @pytest.fixture(autouse=True)
@@ -236,20 +250,18 @@ def test_a_parent_that_is_stopped_leaves_no_process(tmp_path: Path, how: signal.
             assert process.stdout.readline() == "imported\n"
             process.stdout.readline()
             workers = _all_children(process.pid)
+            assert len(workers) == 3  # two, and the one that forks them
             process.send_signal(how)
             process.wait(timeout=30)
         finally:
             process.kill()
-    assert workers
     deadline = time.monotonic() + 20
     while any(Path(f"/proc/{pid}").exists() for pid in workers):
         assert time.monotonic() < deadline, "a worker process outlived its parent"
         time.sleep(0.05)
 
 
-def _all_children(pid: int) -> list[str]:
-    """Children started by any thread of a process."""
-    found = []
-    for thread in Path(f"/proc/{pid}/task").iterdir():
-        found += (thread / "children").read_text().split()
-    return found
+def _all_children(pid: int) -> set[int]:
+    """The processes below a process."""
+    found = children_of(pid)
+    return found.union(*map(_all_children, found))

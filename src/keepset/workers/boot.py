@@ -1,4 +1,4 @@
-"""The first lines that run in a worker process, as a script of their own.
+"""The first lines that run in a worker process or a nursery, as a script of their own.
 
 A worker needs little of the library, and importing all of it would double the time to start one.
 So ``keepset`` is at first an empty package here, and becomes the real one when a user's function
@@ -35,11 +35,14 @@ def _stand_in() -> None:
 
 
 def main() -> None:
-    path, *descriptors = sys.argv[1:]
+    path, what, *rest = sys.argv[1:]
     sys.path[:] = json.loads(path)
     _stand_in()
-    # Not before the stand-in is there, so it cannot be among the imports above.
-    import_module("keepset.workers.child").main(*map(int, descriptors))
+    # Not before the stand-in is there, so they cannot be among the imports above.
+    if what == "nursery":
+        import_module("keepset.workers.nursing").main(int(rest[0]), rest[1:])
+    else:
+        import_module("keepset.workers.child").main(*map(int, rest))
 
 
 if __name__ == "__main__":

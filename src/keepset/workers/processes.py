@@ -1,32 +1,25 @@
 """ProcessPool: worker processes for functions that hold the interpreter lock.
 
-Workers are fresh interpreters, not forks, and do not import the user's main script: functions come
+Workers are no forks of the user's process, and do not import the user's main script: functions come
 to them by value. So no ``if __name__ == "__main__"`` is needed and no lock is inherited half-held.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import socket
 import struct
-import subprocess
-import sys
 import threading
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from keepset.core.chunk import Chunk
 from keepset.errors import WorkerDiedError
 from keepset.workers.channel import Channel, new_arena
+from keepset.workers.nursery import start_process
 
-_BOOT = str(Path(__file__).with_name("boot.py"))
 _PATIENCE_S = 2.0
-# Several workers that each start a BLAS thread per core only get in each other's way, and starting
-# those threads is half of what importing NumPy costs. Whoever sets these decides for himself.
-_THREAD_LIMITS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 class Worker:
@@ -39,15 +32,9 @@ class Worker:
         to_worker, from_worker, self._progress = arenas
         given = [arena.descriptor if arena else -1 for arena in arenas]
         descriptors = [theirs.fileno(), ending, *given]
-        path = json.dumps([os.path.abspath(entry) for entry in sys.path])
+        modules = ["numpy", "cloudpickle", "keepset.workers.child", type(compute).__module__]
         try:
-            self._process = subprocess.Popen(
-                [sys.executable, _BOOT, path, *map(str, descriptors)],
-                pass_fds=[fd for fd in descriptors if fd >= 0],
-                stdin=subprocess.DEVNULL,
-                env={**dict.fromkeys(_THREAD_LIMITS, "1"), **os.environ},
-                process_group=0,  # Ctrl-C in a terminal is the parent's to handle
-            )
+            self._process = start_process(descriptors, modules)
         except BaseException:
             ours.close()
             os.close(self._lifeline)
@@ -77,7 +64,6 @@ class Worker:
                 self._channel.send((request, position))
                 return self._channel.receive()
         except (EOFError, ConnectionError) as error:
-            self._process.wait()
             raise WorkerDiedError(
                 f"the worker process of {title} {self._cause()} at element "
                 f"{position + self._row()}; look for a crash or a lack of memory in the function, "
@@ -85,7 +71,9 @@ class Worker:
             ) from error
 
     def _cause(self) -> str:
-        code = self._process.returncode
+        code = self._process.wait()
+        if code is None:
+            return "was lost"
         if code < 0:
             with suppress(ValueError):
                 return f"was killed by {signal.Signals(-code).name}"
@@ -119,7 +107,7 @@ class Worker:
                 return
             try:
                 self._process.wait(_PATIENCE_S)
-            except subprocess.TimeoutExpired:
+            except TimeoutError:
                 self._process.kill()
                 self._process.wait()
             # A call in another thread ends with the connection; its descriptors must not be

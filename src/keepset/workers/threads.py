@@ -20,7 +20,7 @@ _HELP_AFTER_S = 0.05
 class Task:
     """A call that is made once, by a pool thread or by the thread that needs its result."""
 
-    __slots__ = ("_begun", "_call", "_done", "_signal", "error", "value")
+    __slots__ = ("__weakref__", "_begun", "_call", "_done", "_signal", "error", "value")
 
     def __init__(self, call: Callable[[], Any], signal: threading.Event | None = None) -> None:
         self._call: Callable[[], Any] | None = call
