@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import gzip
 import io
+import random
+import threading
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +24,7 @@ from keepset.core.spec import common_supertype, spec_of
 from keepset.errors import CorruptSnapshotError
 from keepset.format.layout import Layout
 from keepset.format.segment import ChunkEntry, ChunkReader, SegmentEntry, SegmentWriter
+from keepset.workers.background import cores
 
 ROWS: list[Any] = [
     {"image": np.full((4, 4), i, np.uint8), "text": b"x" * i, "pieces": Ragged([i, i], [0, 1, 2])}
@@ -33,13 +38,61 @@ codecs = pytest.mark.parametrize("codec", CODECS.values(), ids=lambda codec: cod
 def whole(codec: Codec) -> tuple[bytes, list[ChunkEntry], SegmentEntry]:
     target = io.BytesIO()
     writer = SegmentWriter("segments/a", LAYOUT, codec, target)
-    chunks = [writer.write(Chunk.from_rows(part)) for part in (ROWS[:7], ROWS[7:])]
-    entry = writer.close()
-    return target.getvalue(), chunks, entry
+    chunks = [e for part in (ROWS[:7], ROWS[7:]) for e in writer.write(Chunk.from_rows(part))]
+    rest, entry = writer.close()
+    return target.getvalue(), chunks + rest, entry
 
 
 def stored(data: bytes, entry: ChunkEntry) -> memoryview:
     return memoryview(data)[entry.offset : entry.offset + entry.stored_bytes]
+
+
+LARGE = Layout(spec_of(np.zeros(1000)))
+
+
+def large_chunks(count: int) -> list[Chunk]:
+    return [Chunk.from_rows([np.full(1000, i + 0.5)] * 20 * (1 + i % 3)) for i in range(count)]
+
+
+def test_frames_that_threads_compress_are_written_in_their_order() -> None:
+    threads = set()
+
+    def uneven(data: bytes | memoryview) -> bytes:
+        threads.add(threading.get_ident())
+        time.sleep(0.02 * random.random())
+        return gzip.compress(data, 1)
+
+    codec = replace(CODECS["GZIP"], compress=uneven)
+    target = io.BytesIO()
+    writer = SegmentWriter("segments/a", LARGE, codec, target)
+    chunks = large_chunks(12)
+    entries = [entry for chunk in chunks for entry in writer.write(chunk)]
+    assert len(entries) < len(chunks) or cores() == 1
+    rest, segment = writer.close()
+    entries += rest
+    assert len(threads) > 1 or cores() == 1
+    assert [entry.rows for entry in entries] == [len(chunk) for chunk in chunks]
+    ends = [entry.offset + entry.stored_bytes for entry in entries]
+    assert [entry.offset for entry in entries] == [segment.head_bytes, *ends[:-1]]
+    reader = ChunkReader(LARGE, codec, "a")
+    for entry, chunk in zip(entries, chunks, strict=True):
+        data = stored(target.getvalue(), entry)
+        reader.check(data, entry)
+        assert bits(tuple(reader.read(data, entry).rows)) == bits(tuple(chunk.rows))
+    whole = gzip.decompress(target.getvalue())
+    assert pa.ipc.open_stream(whole).read_all().num_rows == sum(map(len, chunks))
+
+
+def test_what_fails_in_a_thread_comes_out() -> None:
+    def fails(data: bytes | memoryview) -> bytes:
+        if len(data) > 100_000:
+            raise MemoryError("too large")
+        return bytes(data)
+
+    codec = replace(CODECS["GZIP"], compress=fails)
+    writer = SegmentWriter("segments/a", LARGE, codec, io.BytesIO())
+    with pytest.raises(MemoryError, match="too large"):
+        list(map(writer.write, large_chunks(12)))
 
 
 @codecs

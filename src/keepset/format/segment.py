@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import groupby, pairwise
 from typing import Any, NamedTuple, Protocol
 
@@ -16,9 +17,13 @@ from keepset.errors import CorruptSnapshotError
 from keepset.format.encodings.encoding import Place
 from keepset.format.layout import Layout
 from keepset.format.message import Decompressor, column_ends, read_batch, read_columns
+from keepset.workers.background import background_threads, cores
+from keepset.workers.threads import Task
 
 _MAGIC = b"ARROW1\0\0"
 _LARGE_BYTES = 1 << 16
+# Less is compressed in about the time that it takes to hand it to a thread and back.
+_WORTH_A_THREAD_BYTES = 1 << 17
 # What gzip makes of zeros, and a little more; snappy reaches a fraction of it.
 _MOST_EXPANSION = 1100
 
@@ -88,8 +93,19 @@ class _Collected:
         ]
 
 
+class _Frame(NamedTuple):
+    """A message that is being compressed."""
+
+    task: Task
+    rows: int
+    size_bytes: int
+
+
 class SegmentWriter:
-    """Writes chunks of one layout into one file."""
+    """Writes chunks of one layout into one file.
+
+    Frames are compressed by other threads, and written in their order when they are.
+    """
 
     def __init__(self, name: str, layout: Layout, codec: Codec, target: Target) -> None:
         self.name, self._layout, self._codec, self._target = name, layout, codec, target
@@ -99,46 +115,70 @@ class SegmentWriter:
         self._writer = make(pa.PythonFile(self._collected, "w"), layout.schema, options=options)
         self._position = 0
         self._head: tuple[int, int] | None = None
+        self._frames: deque[_Frame] = deque()
 
     @property
     def size_bytes(self) -> int:
+        """How much is written, without the frames that are not."""
         return self._position
 
-    def write(self, chunk: Chunk) -> ChunkEntry:
+    def write(self, chunk: Chunk) -> list[ChunkEntry]:
+        """Add a chunk; where those are that were written by that, in the order of their coming."""
         self._writer.write_batch(self._layout.encode(chunk))
         parts = self._collected.take()
         if self._head is None:
             # Arrow writes what comes before the chunks together with the first of them. Neither
             # that nor the description of a message is a buffer, so that they are one part.
             end = self._end_of_head(parts[0])
-            self._head, parts[0] = self._put(bytes(parts[0][:end])), parts[0][end:]
-        offset, size = self._position, sum(part.nbytes for part in parts)
+            self._head = self._put(self._compressed(bytes(parts[0][:end])))
+            parts[0] = parts[0][end:]
         if self._codec.is_framed:
-            stored, checksum = self._put(b"".join(parts))
-            return ChunkEntry(offset, len(chunk), (stored,), (checksum,), size)
+            return self._compress(b"".join(parts), len(chunk))
+        offset, size = self._position, sum(part.nbytes for part in parts)
         ends = tuple(column_ends(parts[0], self._layout.schema, size))
         # Before they are written: a disk that begins at once reads the same memory.
         checksums = _checksums(parts, ends)
         for part in parts:
             self._target.write(part)
         self._position += size
-        return ChunkEntry(offset, len(chunk), ends, checksums, size)
+        return [ChunkEntry(offset, len(chunk), ends, checksums, size)]
 
-    def close(self) -> SegmentEntry:
-        """Write what comes after the chunks, and say what the segment is."""
+    def _compress(self, message: bytes, rows: int) -> list[ChunkEntry]:
+        task, threads = Task(partial(self._compressed, message)), cores()
+        self._frames.append(_Frame(task, rows, len(message)))
+        if threads > 1 and len(message) >= _WORTH_A_THREAD_BYTES:
+            background_threads(threads).submit(task)
+        else:
+            task.run()
+        return self._written_frames(threads)
+
+    def _written_frames(self, most: int) -> list[ChunkEntry]:
+        """Write those that are compressed; at most so many are left."""
+        entries = []
+        while self._frames and (len(self._frames) > most or self._frames[0].task.is_done):
+            task, rows, size_bytes = self._frames.popleft()
+            offset = self._position
+            stored, checksum = self._put(task.result())
+            entries.append(ChunkEntry(offset, rows, (stored,), (checksum,), size_bytes))
+        return entries
+
+    def close(self) -> tuple[list[ChunkEntry], SegmentEntry]:
+        """Write what is left and what comes after it; where that is, and what the segment is."""
         assert self._head is not None, "a segment has at least one chunk"
+        entries = self._written_frames(0)
         self._writer.close()
-        foot = self._put(b"".join(self._collected.take()))
-        return SegmentEntry(self.name, self._position, *self._head, *foot)
+        foot = self._put(self._compressed(b"".join(self._collected.take())))
+        return entries, SegmentEntry(self.name, self._position, *self._head, *foot)
 
     def _end_of_head(self, data: memoryview) -> int:
         schema = 0 if self._codec.is_framed else len(_MAGIC)
         return schema + 8 + int.from_bytes(data[schema + 4 : schema + 8], "little")
 
-    def _put(self, data: bytes) -> tuple[int, int]:
+    def _compressed(self, data: bytes) -> bytes | bytearray:
+        return data if self._codec.compress is None else self._codec.compress(data)
+
+    def _put(self, stored: bytes | bytearray) -> tuple[int, int]:
         """Write one frame or piece; its size and checksum."""
-        compress = self._codec.compress
-        stored = data if compress is None else compress(data)
         self._target.write(stored)
         self._position += len(stored)
         return len(stored), crc32c(stored)

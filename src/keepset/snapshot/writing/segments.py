@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
 
 from keepset.codecs import Codec
 from keepset.core.chunk import Chunk
@@ -14,7 +15,7 @@ from keepset.format.layout import Layout
 from keepset.format.manifest import KeptChunk, Manifest, Segment
 from keepset.format.order import Order
 from keepset.format.readers import readers_of
-from keepset.format.segment import SegmentWriter
+from keepset.format.segment import ChunkEntry, SegmentWriter
 from keepset.snapshot.writing.compression import choose_codec
 from keepset.snapshot.writing.sizes import SEGMENT_BYTES
 from keepset.snapshot.writing.staging import Form
@@ -47,6 +48,7 @@ class Segments:
         self._number = 0
         self._segments: list[Segment] = []
         self._chunks: list[KeptChunk] = []
+        self._shards: deque[int] = deque()  # of chunks that are not written yet
 
     def write(self, shard: int, chunk: Chunk) -> None:
         """Add one chunk of a shard."""
@@ -93,10 +95,15 @@ class Segments:
             self._number += 1
             self._file = self._store.writer(name)
             self._segment = SegmentWriter(name, layout, self._codec, self._file)
-        entry = self._segment.write(chunk)
-        self._chunks.append(KeptChunk(len(self._segments), shard, entry))
+        entries = self._segment.write(chunk)
+        self._shards.append(shard)
+        self._note(entries)
         if self._segment.size_bytes >= self._segment_bytes:
             self._finish_segment()
+
+    def _note(self, entries: Sequence[ChunkEntry]) -> None:
+        for entry in entries:
+            self._chunks.append(KeptChunk(len(self._segments), self._shards.popleft(), entry))
 
     def _finish_segment(self) -> None:
         if self._segment is None:
@@ -104,8 +111,9 @@ class Segments:
         assert self._file is not None
         assert self._layout is not None
         assert self._codec is not None
-        entry = self._segment.close()
+        entries, entry = self._segment.close()
         self._file.close()
+        self._note(entries)
         layout = self._layout
         self._segments.append(Segment(entry, layout.spec, layout.wide, self._codec.name))
         if self._on_durable is not None:
@@ -150,3 +158,4 @@ class Segments:
         if self._file is not None:
             self._file.abort()
             self._segment = self._file = None
+            self._shards.clear()
