@@ -118,3 +118,12 @@ def test_arrays_are_written_without_a_row(kind: str, tmp_path: Path) -> None:
     assert steps["rows_made"] == 0
     assert steps["columns_made"] == 0
     assert steps["array_copy"] <= CHUNKS * LEAVES[kind]
+
+
+def test_rows_of_a_generator_become_columns_as_they_come(kind: str, tmp_path: Path) -> None:
+    rows = [row if isinstance(row, dict) else {"leaf": row} for row in rows_of(kind)]
+    with count_steps() as steps:
+        ks.Dataset.from_generator(lambda: iter(rows)).save(tmp_path)
+    # The first reads are of a few rows, until it is known that the generator is quick.
+    assert steps["columns_made"] <= 10
+    assert steps["rows_made"] == 0

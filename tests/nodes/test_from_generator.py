@@ -142,6 +142,7 @@ LEAVES: list[Any] = [
     1, 2, 2**63, -(2**63), 2.5, True, "text", b"bytes", None, [1, 2], (1, b"x"), {"z": 1},
     np.int64(3), np.float32(4), np.bool_(True), np.datetime64(5, "s"), np.datetime64(6, "us"),
     np.arange(3), np.arange(4), np.arange(3.0), np.arange(3, dtype=">i4"), np.array(7),
+    np.arange(0), np.arange(0.0),
     np.arange(6).reshape(2, 3), np.arange(6).reshape(3, 2).T, np.zeros((0, 2)),
     np.array(["a", "b"]), np.zeros(10_000), ks.Ragged(np.arange(3), [0, 1, 3]),
 ]  # fmt: skip

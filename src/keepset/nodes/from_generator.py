@@ -15,6 +15,7 @@ from keepset.core.conform import conformer
 from keepset.core.cursor import Cursor, State
 from keepset.core.dtypes import PLAIN_SCALARS, Array, StringType
 from keepset.core.element import to_element
+from keepset.core.jagged import Jagged
 from keepset.core.node import UNKNOWN, Node, must_run, stage
 from keepset.core.run import Run
 from keepset.core.spec import Spec, TensorSpec
@@ -241,12 +242,12 @@ class _Leaves(NamedTuple):
 
     taken: list[Any]
     take: Callable[[Any], bool]  # False for what is not like the first one
-    column: Callable[[list[Any]], Array]
+    column: Callable[[list[Any]], Column]
 
 
 def _leaves_like(first: Any) -> _Leaves:
     if type(first) is np.ndarray:
-        return _arrays_like(first)
+        return _lists_like(first) if first.ndim == 1 else _arrays_like(first)
     kind, taken = type(first), list[Any]()
     append = taken.append
 
@@ -280,11 +281,33 @@ def _arrays_like(first: Array) -> _Leaves:
     return _Leaves(taken, take, column)
 
 
+def _lists_like(first: Array) -> _Leaves:
+    """As arrays, with any number of items each."""
+    dtype, taken = first.dtype, list[bytes]()
+    append, array_type = taken.append, np.ndarray
+
+    def take(item: Any) -> bool:
+        if type(item) is not array_type or item.ndim != 1 or item.dtype is not dtype:
+            return False
+        append(item.tobytes())
+        return True
+
+    def column(items: list[bytes]) -> Column:
+        values = np.frombuffer(bytearray().join(items), dtype)
+        lengths = np.fromiter(map(len, items), np.int64, len(items)) // dtype.itemsize
+        if (lengths == lengths[0]).all():
+            return values.reshape(len(items), lengths[0])
+        return Jagged.packed(values, np.concatenate([[0], np.cumsum(lengths)]))
+
+    return _Leaves(taken, take, column)
+
+
 def _is_plain(item: Any) -> bool:
     """Whether a leaf is one that rows which are alike may have."""
     kind = type(item)
     if kind is np.ndarray:
-        return item.ndim > 0 and 0 < item.nbytes <= _LARGEST_COPIED_BYTES and _is_basic(item.dtype)
+        is_small = item.nbytes <= _LARGEST_COPIED_BYTES and (item.nbytes > 0 or item.ndim == 1)
+        return item.ndim > 0 and is_small and _is_basic(item.dtype)
     if kind is int:
         return bool(_SMALLEST <= item <= _LARGEST)
     return kind in (bytes, bool, float) or (kind in PLAIN_SCALARS and _is_basic(item.dtype))
