@@ -53,11 +53,12 @@ ORDER = firsts(mixed(numbers()))
 def test_the_order_is_that_of_the_elements(
     tmp_path: Path, compression: str | None, sharding: str
 ) -> None:
-    ds = ks.load(saved(tmp_path, compression, sharding))
-    for buffer in (1, BUFFER, ROWS, 2 * ROWS, ks.UNKNOWN_CARDINALITY):
-        by_numbers = list(mixed(ds, buffer))
-        with numbers_from(NEVER):
-            assert_elements_equal(by_numbers, list(mixed(ds, buffer)))
+    whole = ks.load(saved(tmp_path, compression, sharding))
+    for ds in (whole, whole.shard(3, 1), whole.take(500), whole.skip(100)):
+        for buffer in (1, BUFFER, ROWS, 2 * ROWS, ks.UNKNOWN_CARDINALITY):
+            by_numbers = list(mixed(ds, buffer))
+            with numbers_from(NEVER):
+                assert_elements_equal(by_numbers, list(mixed(ds, buffer)))
 
 
 @pytest.mark.parametrize("name", list(kinds(np.int64(0))))
