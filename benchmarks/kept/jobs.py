@@ -11,7 +11,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,10 @@ Start = Callable[[], Iterator[Any]]
 Build = Callable[[int], Start]
 
 RANDOM_READS = 10_000
+# What stands before the names of methods that give the consumer memory of its own.
+_OWN = "own_"
+# Workloads whose elements take longer to copy one by one than in batches.
+SMALL = ("W2", "W3t", "W5")
 # How many elements of a job are compared, and how many rows are kept where all are too many.
 CHECKED = 1000
 _KEPT_BY_ALL = 50_000
@@ -61,9 +65,21 @@ class Tool:
     def elements(self, folder: Path, workload: str) -> Iterable[Any]:
         raise NotImplementedError
 
+    def own_elements(self, folder: Path, workload: str) -> Iterable[Any]:
+        """As ``elements``, in memory that is the consumer's own.
+
+        Copied by default: small ones in batches that are taken apart, large ones one by one.
+        """
+        if workload in SMALL:
+            return _apart(self.own_batches(folder, workload))
+        return map(own_element, self.elements(folder, workload))
+
     def batches(self, folder: Path, workload: str) -> Iterable[Any]:
         """``BATCH`` elements at a time, in order, the last batch may be smaller."""
         raise NotImplementedError
+
+    def own_batches(self, folder: Path, workload: str) -> Iterable[Any]:
+        return map(own_element, self.batches(folder, workload))
 
     def shuffled(self, folder: Path, workload: str, seed: int) -> Iterable[Any]:
         """Batches of a true shuffle of all elements."""
@@ -84,11 +100,11 @@ def jobs_of(tool: Tool, codec: str = "", workloads: Sequence[str] = tuple(WORKLO
     for workload in workloads:
         head = f"{workload} {codec}".strip()
         for job in _READING:
-            if _has(tool, job):
+            if _has(tool, job) and not job.startswith(_OWN):
                 jobs[f"{head} {job}"] = Reading(tool, workload, job)
                 if job in ("elements", "batches"):
                     # What is the consumer's own already is not copied once more.
-                    copied = Reading(tool, workload, job, copied=not tool.copies)
+                    copied = Reading(tool, workload, job if tool.copies else _OWN + job)
                     jobs[f"{head} {job}, copied"] = copied
         for job, write in _WRITING.items():
             if _has(tool, write):
@@ -109,7 +125,9 @@ def _singles(tool: Tool, folder: Path, workload: str, n: int) -> Iterable[Any]:
 # What reads so many elements. A batch counts as its elements.
 _READING: dict[str, Callable[[Tool, Path, str, int], Iterable[Any]]] = {
     "elements": lambda t, f, w, n: islice(t.elements(f, w), n),
+    "own_elements": lambda t, f, w, n: islice(t.own_elements(f, w), n),
     "batches": lambda t, f, w, n: islice(t.batches(f, w), -(-n // BATCH)),
+    "own_batches": lambda t, f, w, n: islice(t.own_batches(f, w), -(-n // BATCH)),
     "shuffled": lambda t, f, w, n: islice(t.shuffled(f, w, SEED), -(-n // BATCH)),
     "buffered": lambda t, f, w, n: islice(t.buffered(f, w, SEED), -(-n // BATCH)),
     "singles": _singles,
@@ -124,7 +142,6 @@ class Reading:
     tool: Tool
     workload: str
     job: str
-    copied: bool = False
 
     @property
     def note(self) -> str:
@@ -139,12 +156,11 @@ class Reading:
     @property
     def least(self) -> int:
         """A pass of fewer elements would mostly measure how it begins."""
-        if self.job in ("elements", "singles"):
-            whole = 1
-        else:
-            # A buffer has to be filled before the first element comes out of it.
-            whole = 32 * BATCH if self.job == "buffered" else BATCH
-        at_once = 1 if self.job == "singles" else self.tool.at_once(self.workload, self.job)
+        job = self.job.removeprefix(_OWN)
+        # A buffer has to be filled before the first element comes out of it.
+        rows = {"elements": 1, "singles": 1, "buffered": 32 * BATCH}
+        whole = rows.get(job, BATCH)
+        at_once = 1 if job == "singles" else self.tool.at_once(self.workload, job)
         return min(self.most, max(whole, at_once))
 
     def stored_bytes(self) -> float:
@@ -156,8 +172,7 @@ class Reading:
         folder = kept(self.tool, self.workload)
 
         def start() -> Iterator[Any]:
-            found = iter(_READING[self.job](self.tool, folder, self.workload, n))
-            return map(own_element, found) if self.copied else found
+            return iter(_READING[self.job](self.tool, folder, self.workload, n))
 
         return start
 
@@ -217,6 +232,25 @@ def kept(tool: Tool, workload: str) -> Path:
             tool.write_rows(data.rows(), data, unfinished)
         unfinished.rename(folder)
     return folder
+
+
+def _apart(batches: Iterable[dict[str, Any]]) -> Iterator[Any]:
+    """The elements of batches."""
+    for batch in batches:
+        names, columns = tuple(batch), list(map(_rows, batch.values()))
+        if len(names) == 1:
+            (name,) = names
+            yield from ({name: a} for a in columns[0])
+        else:
+            k, m = names
+            yield from ({k: a, m: b} for a, b in zip(*columns, strict=True))
+
+
+def _rows(column: Any) -> Iterable[Any]:
+    if not isinstance(column, Jagged):
+        return list(column)
+    values, ends = column.values, column.offsets.tolist()
+    return [values[a:b] for a, b in pairwise(ends)]
 
 
 def own_element(element: Any) -> Any:

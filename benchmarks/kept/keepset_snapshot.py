@@ -11,7 +11,7 @@ import numpy as np
 
 import keepset as ks
 from kept.codecs import CODECS, codec_jobs
-from kept.jobs import Tool, jobs_of
+from kept.jobs import SMALL, Tool, jobs_of
 from kept.workloads import BATCH, BUFFER, Array, Jagged, Table
 
 # Opened once, as one does before the first of many epochs.
@@ -49,6 +49,11 @@ class Keepset(Tool):
 
     def batches(self, folder: Path, workload: str) -> Iterable[Any]:
         return _batched(load(folder), workload)
+
+    def own_elements(self, folder: Path, workload: str) -> Iterable[Any]:
+        if workload in SMALL:
+            return load(folder, writable=True)
+        return super().own_elements(folder, workload)
 
     def shuffled(self, folder: Path, workload: str, seed: int) -> Iterable[Any]:
         return _batched(load(folder).shuffle(ks.GLOBAL, seed=seed), workload)

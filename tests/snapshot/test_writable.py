@@ -35,19 +35,22 @@ def expected(count: int = 6) -> list[dict[str, Any]]:
     return list(rows(count))
 
 
+@pytest.mark.parametrize("chunk_bytes", [500, 1 << 20])
 @pytest.mark.parametrize("compression", [None, "ZSTD", "GZIP"])
 def test_loaded_elements_can_be_changed_and_nothing_kept_is(
-    tmp_path: Path, compression: str | None
+    tmp_path: Path, compression: str | None, chunk_bytes: int
 ) -> None:
-    rows().save(tmp_path, compression)
+    rows(60).save(tmp_path, compression, chunk_bytes=chunk_bytes)
     ds = ks.load(tmp_path, writable=True)
     for _ in range(2):
         for element in ds:
             spoil(element)
     spoil(ds[3])
     spoil(next(iter(ds.gather([1, 2]))))
-    ks.assert_equal(ds, rows())
-    ks.assert_equal(ks.load(tmp_path), rows())
+    for element in ds.shuffle(5):
+        spoil(element)
+    ks.assert_equal(ds, rows(60))
+    ks.assert_equal(ks.load(tmp_path), rows(60))
 
 
 def test_a_snapshot_gives_copies_in_the_first_pass_and_later(tmp_path: Path) -> None:

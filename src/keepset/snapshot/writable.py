@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from keepset.core.chunk import Chunk
-from keepset.core.cursor import Cursor, State
+from keepset.core.cursor import Cursor, Lookup, State
 from keepset.core.dtypes import Array
 from keepset.core.node import Node, stage
 from keepset.core.run import Run
@@ -52,6 +52,10 @@ class _WritableCursor(Cursor):
 
     def skip(self, count: int) -> int:
         return self._parent.skip(count)
+
+    def lookup(self) -> Lookup | None:
+        found = self._parent.lookup()
+        return None if found is None else lambda numbers: _copied(found(numbers))
 
     def state(self) -> State:
         return {"parent": self._parent.state()}

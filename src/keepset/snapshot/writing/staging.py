@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self, TypeAlias
 import numpy as np
 
 from keepset.core.chunk import Chunk, concat
-from keepset.core.column import Column, own_leaf
+from keepset.core.column import Column, column_concat, own_leaf
 from keepset.core.jagged import Jagged
 from keepset.core.ragged import Ragged
 from keepset.core.sparse import Sparse
@@ -161,8 +161,14 @@ def loose_columns(chunk: Chunk) -> list[Column]:
 
 def copied(chunk: Chunk) -> Chunk:
     """The elements in memory of their own, as columns."""
-    had_columns = chunk.has_columns
-    columns = [_own(column, had_columns) for column in chunk.columns]
+    pieces = chunk.pieces
+    if len(pieces) > 1:
+        # Joining them is a copy already, of all but leaves that stay apart.
+        whole = [column_concat(parts) for parts in zip(*(p.columns for p in pieces), strict=True)]
+        columns = [_own(column, False) for column in whole]
+    else:
+        had_columns = chunk.has_columns
+        columns = [_own(column, had_columns) for column in chunk.columns]
     return Chunk.from_columns(chunk.structure, columns, len(chunk))
 
 
@@ -207,7 +213,7 @@ def _own(column: Column, is_shared: bool) -> Column:
     if isinstance(column, list):
         return Jagged.of(column) if _are_lists(column) else [own_leaf(leaf) for leaf in column]
     if isinstance(column, Jagged):
-        return column.copy()
+        return column.copy() if is_shared else column
     # Columns that were made of rows just now are a copy already, but for a single row.
     return column.copy() if is_shared or len(column) == 1 else column
 
