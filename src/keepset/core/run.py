@@ -5,14 +5,12 @@ from __future__ import annotations
 import atexit
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import replace
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 from weakref import WeakSet
 
 from keepset.core.options import Options
 from keepset.core.random import Randomness, philox
-from keepset.core.record import record
 
 if TYPE_CHECKING:
     from keepset.core.node import Node
@@ -126,8 +124,7 @@ class _Nested(Session):
         return [int(philox(seed, number).random_raw()), number]
 
 
-@record
-class Run:
+class Run(NamedTuple):
     """A node's view of its run: where it stands in the pipeline and which repetition this is."""
 
     session: Session
@@ -137,15 +134,15 @@ class Run:
 
     def input(self, index: int) -> Run:
         """The view for the ``index``-th input; cursors pass it when they open their parents."""
-        return replace(self, where=f"{self.where}.{index}")
+        return self._replace(where=f"{self.where}.{index}")
 
     def again(self, count: int) -> Run:
         """The view for the ``count``-th repetition of everything upstream."""
-        return replace(self, repetition=(*self.repetition, count))
+        return self._replace(repetition=(*self.repetition, count))
 
     def in_order(self) -> Run:
         """The view for inputs that must give the same order when they are read again."""
-        return replace(self, keeps_order=True)
+        return self._replace(keeps_order=True)
 
     @property
     def options(self) -> Options:

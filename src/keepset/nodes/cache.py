@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Any
 
 from keepset.core.chunk import EMPTY, Chunk, concat
@@ -123,7 +123,7 @@ def _origin_of(run: Run) -> Origin:
 def _upstream(run: Run, origin: Origin) -> Run:
     """The view with which the parent makes the choices of ``origin`` again."""
     run.session.draws.update({run.where + k: list(v) for k, v in origin["draws"].items()})
-    return replace(run.input(0), repetition=tuple(origin["repetition"]))
+    return run.input(0)._replace(repetition=tuple(origin["repetition"]))
 
 
 class _CacheCursor(Cursor):

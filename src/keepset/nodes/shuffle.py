@@ -85,8 +85,10 @@ class _ShuffleCursor(Cursor):
         self._history = _History(self._size)
         # Positions are the parent's own as long as none of its elements has failed.
         self._can_gather = node.parent.obstacle() is None
-        # Where there is one, numbers wait in the buffer in place of elements.
+        # Where there is one, numbers wait in the buffer in place of elements. They have to be the
+        # parent's own, too.
         self._lookup: Lookup | None = None
+        self._may_look_up = True
 
     def read(self, max_rows: int) -> Chunk:
         drawn = self._draw(max_rows)
@@ -123,12 +125,12 @@ class _ShuffleCursor(Cursor):
         try:
             chunk = self._parent.read(max_rows)
         except Exception:
-            self._can_gather = False
+            self._can_gather = self._may_look_up = False
             self._hold_elements()
             raise
         first = self._read
         self._read += len(chunk)
-        if not first and _are_large(chunk):
+        if not first and self._may_look_up and _are_large(chunk):
             self._lookup = self._parent.lookup()
         return chunk if self._lookup is None else _numbers(np.arange(first, self._read))
 
@@ -158,7 +160,7 @@ class _ShuffleCursor(Cursor):
     def restore(self, state: State) -> None:
         self._read, self._drawn = state["read"], state["drawn"]
         if "history" in state:
-            self._can_gather = False
+            self._can_gather = self._may_look_up = False
             self._history.restore(state["history"])
         # First, because a restored parent may know better with which draws to go on.
         self._parent.restore(state["parent"])

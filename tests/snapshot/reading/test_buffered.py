@@ -108,9 +108,11 @@ def test_a_place_is_the_same_in_both_ways(
         assert seen + firsts(ds.iterate(state)) == firsts(mixed(numbers(), buffer))
 
 
-def test_damage_is_passed_over_in_the_same_way(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [0, 1, 30, -1])
+def test_damage_is_passed_over_in_the_same_way(tmp_path: Path, number: int) -> None:
     saved(tmp_path, None)
-    lost = damaged_rows(tmp_path, 30)
+    chunks = len(ks.Snapshot(tmp_path).manifest.chunks)
+    lost = damaged_rows(tmp_path, number % chunks)
     ds = mixed(ks.load(tmp_path))
     got = firsts(ds.ignore_errors())
     assert sorted(got) == [x for x in range(ROWS) if x not in lost]
@@ -118,10 +120,10 @@ def test_damage_is_passed_over_in_the_same_way(tmp_path: Path) -> None:
         assert firsts(mixed(ks.load(tmp_path)).ignore_errors()) == got
     with pytest.raises(CorruptSnapshotError, match="is damaged at byte"):
         list(mixed(ks.load(tmp_path)))
-    iterator = iter(ds.ignore_errors())
-    behind = max(lost)  # by then all of them have failed
-    assert firsts(islice(iterator, behind)) == got[:behind]
-    assert firsts(ds.ignore_errors().iterate(iterator.state())) == got[behind:]
+    for place in (0, 1, min(max(lost), len(got)), len(got)):
+        iterator = iter(ds.ignore_errors())
+        assert firsts(islice(iterator, place)) == got[:place]
+        assert firsts(ds.ignore_errors().iterate(iterator.state())) == got[place:]
 
 
 def test_a_snapshot_stage_gives_one_order_in_every_pass(tmp_path: Path) -> None:

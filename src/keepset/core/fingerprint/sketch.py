@@ -2,18 +2,16 @@
 
 Each kind of value has a rule that turns it into a sketch: a few bytes of its own and a list of
 parts that are values again. Rules do not call each other; the graph that is built from sketches
-takes care of depth, repetition and cycles.
+takes care of depth, repetition and cycles. There may be a million of them.
 """
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import Any
 
-from keepset.core.record import mutable_record, record
+from keepset.core.record import record
 
 
-@mutable_record
 class Part:
     """A value inside another one.
 
@@ -21,16 +19,16 @@ class Part:
     order does not.
     """
 
-    label: str
-    value: Any
-    tag: bytes
+    __slots__ = ("label", "tag", "value")
+
+    def __init__(self, label: str, value: Any, tag: bytes) -> None:
+        self.label, self.value, self.tag = label, value, tag
 
 
 def part(label: str, value: Any) -> Part:
     return Part(label, value, label.encode("utf-8", "surrogatepass"))
 
 
-@mutable_record
 class Sketch:
     """A value's own content and its parts.
 
@@ -45,14 +43,23 @@ class Sketch:
         library: The library that the value refers to by name.
     """
 
-    kind: str
-    text: str
-    own: bytes = b""
-    parts: list[Part] = field(default_factory=list)
-    ordered: bool = False
-    listed: bool = True
-    source: str = ""
-    library: str = ""
+    __slots__ = ("kind", "library", "listed", "ordered", "own", "parts", "source", "text")
+
+    def __init__(
+        self,
+        kind: str,
+        text: str,
+        own: bytes = b"",
+        parts: list[Part] | None = None,
+        ordered: bool = False,
+        listed: bool = True,
+        source: str = "",
+        library: str = "",
+    ) -> None:
+        self.kind, self.text, self.own = kind, text, own
+        self.parts: list[Part] = [] if parts is None else parts
+        self.ordered, self.listed = ordered, listed
+        self.source, self.library = source, library
 
 
 @record
