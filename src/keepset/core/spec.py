@@ -44,6 +44,14 @@ class LeafSpec:
     shape: Shape
     dtype: DType
 
+    # Of their own, because specs of single elements are compared; they hold nothing but fields.
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self.__dict__ == other.__dict__
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.shape, self.dtype))
+
     @property
     def rank(self) -> int | None:
         return None if self.shape is None else len(self.shape)
