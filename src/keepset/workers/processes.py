@@ -32,7 +32,7 @@ class Worker:
         to_worker, from_worker, self._progress = arenas
         given = [arena.descriptor if arena else -1 for arena in arenas]
         descriptors = [theirs.fileno(), ending, *given]
-        modules = ["numpy", "cloudpickle", "keepset.workers.child", type(compute).__module__]
+        modules = ["numpy", "cloudpickle", "keepset.workers.child", "keepset.core.chunk"]
         try:
             self._process = start_process(descriptors, modules)
         except BaseException:
