@@ -173,7 +173,7 @@ def test_the_next_window_is_filled_while_a_slow_consumer_works(
     monkeypatch.setattr(shuffled, "MOST_BYTES", 30_000)
     location, store = watched(saved(tmp_path))
     chunks = len(location.kept.manifest.chunks)
-    filled_ahead = []
+    filled_ahead: list[int] = []
     # It is measured whether that is worth it, and a machine that stands still for a moment measures
     # wrong: one pass of several has to show it.
     while len(filled_ahead) < 5 and max(filled_ahead, default=0) <= chunks:
