@@ -37,7 +37,7 @@ test-interop: $(INTEROP)/.ready ## run the tests against TensorFlow, PyTorch and
 test-faults: $(VENV)/.ready ## kill writers KILLS=1000 times, and print where and what was lost
 	@KEEPSET_KILLS=$(or $(KILLS),1000) $(VENV)/bin/python -m pytest tests/snapshot/test_faults.py -k random
 
-bench: $(VENV)/.ready $(INTEROP)/.ready-bench ## measure against the peers, an hour; ONLY=W2 or ONLY=grain picks by name
+bench: $(VENV)/.ready $(INTEROP)/.ready-bench ## measure against the peers, two hours; ONLY=W2 or ONLY=grain picks by name
 	@$(VENV)/bin/python benchmarks/suite.py --pipeline-python=$(INTEROP)/bin/python $(if $(ONLY),--only="$(ONLY)") $(if $(QUICK),--quick)
 
 bench-kept: $(VENV)/.ready ## measure kept data alone; makes the peers' environments, 8 GB

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness import BEST_PEER, HERE, short
+from harness import A_SECOND, BEST_PEER, HERE, short
 from report import aligned
 
 KEEPSET = "keepset"
@@ -76,13 +76,14 @@ def _goals_of_job(job: Mapping[str, Any]) -> Iterable[Goal]:
         if ratio["goal"] is None:
             continue
         against = f"{ratio['against']} on {ratio['job']}" if ratio["job"] else ratio["against"]
-        is_limit = ratio["against"] != BEST_PEER and not ratio["job"]
+        is_rate = ratio["against"] == A_SECOND
+        is_limit = ratio["against"] in rates and not ratio["job"]
         limit = f"{ratio['against']} {short(rates[ratio['against']])}/s" if is_limit else "-"
         yield Goal(
             operation_of(job["name"]),
             job["name"],
-            f">= {ratio['goal']:.3g}x {against}",
-            f"{ratio['ratio']:.3g}x",
+            f">= {short(ratio['goal'])}/s" if is_rate else f">= {ratio['goal']:.3g}x {against}",
+            f"{short(ratio['ratio'])}/s" if is_rate else f"{ratio['ratio']:.3g}x",
             ratio["ratio"] / ratio["goal"],
             limit,
             f"{peer} {short(rates[peer])}/s" if peer in rates else "-",

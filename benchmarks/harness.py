@@ -27,7 +27,8 @@ __all__ = ["BEST_PEER", "HERE", "Contender", "Goal", "Job", "Run", "Settings", "
 class Goal:
     """Our rate must be at least ``minimum`` times that of ``against``.
 
-    ``against`` is a contender, or ``BEST_PEER``; with ``job`` its rate there is taken.
+    ``against`` is a contender, ``BEST_PEER``, or ``A_SECOND`` for a rate that needs no other; with
+    ``job`` its rate there is taken.
     """
 
     against: str
@@ -36,6 +37,7 @@ class Goal:
 
 
 BEST_PEER = "best peer"
+A_SECOND = "a second"
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness import BEST_PEER, Goal, Job
+from harness import A_SECOND, BEST_PEER, Goal, Job
 from kept.codecs import BOUND, CODECS, ONE_CORE, OPERATIONS
 from kept.codecs import WORKLOADS as COMPRESSED
 from kept.jobs import CHECKED, RANDOM_READS
@@ -24,13 +24,16 @@ def _goals(workload: str, job: str) -> tuple[Goal, ...]:
         case "batches, copied":
             return (_UNBEATEN, Goal("arrow" if varies else "numpy", 0.8))
         case "elements":
-            return (_UNBEATEN, Goal("arrow", 0.8 if varies else 1.0))
+            rate = (Goal(A_SECOND, 1_500_000),) if workload == "W2" else ()
+            beside = (Goal("numpy", 0.7), Goal("arrow", 0.8 if varies else 1.0), Goal("tf", 100))
+            return (_UNBEATEN, *beside, *rate)
         case "elements, copied":
             return (_UNBEATEN, Goal("numpy", 0.7))
         case "shuffled":
             return (_UNBEATEN, Goal("numpy", 0.5 if workload in _SMALL else 0.7))
         case "singles":
-            return (_UNBEATEN, Goal("numpy", 0.4))
+            rate = (Goal(A_SECOND, 200_000),) if workload in ("W1", "W2", "W5") else ()
+            return (_UNBEATEN, Goal("numpy", 0.4), *rate)
         case "write from arrays":
             return (Goal(BEST_PEER, 1.6), Goal("numpy", 0.8))
         case "write from a generator":

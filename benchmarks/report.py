@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from figures import Figure
-from harness import BEST_PEER, Contender, Goal, Job, Run, short
+from harness import A_SECOND, BEST_PEER, Contender, Goal, Job, Run, short
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """Our rate over somebody else's; ``goal`` is None where nothing was promised."""
+    """Our rate over somebody else's, or by itself; ``goal`` is None where nothing was promised."""
 
     against: str
     ratio: float
@@ -27,10 +27,13 @@ class Ratio:
         return self.goal is not None and self.ratio < self.goal
 
     def __str__(self) -> str:
+        is_rate = self.against == A_SECOND
         text = f"{self.ratio:.0f}x" if self.ratio >= 99.5 else f"{self.ratio:.2f}x"
+        text = short(self.ratio) if is_rate else text
         if self.goal is None:
             return text
-        return f"{text} < {self.goal:g} !" if self.missed else f"{text} >= {self.goal:g}"
+        goal = short(self.goal) if is_rate else f"{self.goal:g}"
+        return f"{text} < {goal} !" if self.missed else f"{text} >= {goal}"
 
 
 def ratios(job: Job, contenders: Sequence[Contender], run: Run, subject: str) -> list[Ratio]:
@@ -38,14 +41,17 @@ def ratios(job: Job, contenders: Sequence[Contender], run: Run, subject: str) ->
     others = [c.name for c in contenders if c.role != "subject"]
     wanted = [*(Goal(name, 0.0) for name in others), Goal(BEST_PEER, 0.0)]
     promised = {(g.against, g.job): g.minimum for g in job.goals}
-    wanted += [g for g in job.goals if g.job is not None]
+    wanted += [g for g in job.goals if g.job is not None or g.against == A_SECOND]
     found = []
     for goal in wanted:
         name = goal.job or job.name
         against = goal.against
         if against == BEST_PEER:
             against = best_peer(name, contenders, run)
-        ratio = run.ratio((job.name, subject), (name, against))
+        if against == A_SECOND:
+            ratio = run.median(job.name, subject)
+        else:
+            ratio = run.ratio((job.name, subject), (name, against))
         if ratio is not None:
             minimum = promised.get((goal.against, goal.job))
             found.append(Ratio(goal.against, ratio, minimum, goal.job))
@@ -84,6 +90,7 @@ def table(
             + [best_peer(job.name, contenders, run) or "-", verdict]
         )
         judged += [[f"  / {r.against}, {r.job}", str(r)] for r in found if r.job is not None]
+        judged += [[f"  {A_SECOND}", str(r)] for r in found if r.against == A_SECOND]
     return aligned(rates) + "\n\n" + aligned(judged)
 
 
@@ -105,9 +112,8 @@ def missed_goals(
     jobs: Sequence[Job], contenders: Sequence[Contender], run: Run, subject: str
 ) -> list[str]:
     return [
-        f"{job.name}: {ratio.ratio:.3g}x of {ratio.against}"
+        f"{job.name}: {str(ratio).removesuffix(' !')} / {ratio.against}"
         + (f" on {ratio.job}" if ratio.job else "")
-        + f", goal {ratio.goal:g}x"
         for job in jobs
         for ratio in ratios(job, contenders, run, subject)
         if ratio.missed

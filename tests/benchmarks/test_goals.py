@@ -71,3 +71,12 @@ def test_a_figure_may_have_a_most(
 def test_a_goal_against_somebody_who_did_not_run_is_left_out(goals: ModuleType) -> None:
     alone = figure("keepset", 1.0, {"against": "numpy", "maximum": 1.5})
     assert goals.goals_of({"figures": [alone]}) == []
+
+
+@pytest.mark.parametrize(("rate", "met"), [(1_600_000, True), (1_400_000, False)])
+def test_a_rate_may_have_a_least(goals: ModuleType, rate: float, met: bool) -> None:
+    facts = job("W2 elements", rate, rate, rate)
+    facts["ratios"] = [{"against": "a second", "ratio": rate, "goal": 1_500_000, "job": None}]
+    (found,) = goals.goals_of({"jobs": [facts]})
+    assert found.met is met
+    assert (found.asked, found.ours) == (">= 1.5M/s", goals.short(rate) + "/s")

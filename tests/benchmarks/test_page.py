@@ -240,6 +240,21 @@ def test_a_goal_on_another_job_says_so(page: ModuleType) -> None:
 
 
 @pytest.mark.parametrize(
+    ("rate", "complaint"), [(210_000.0, ""), (190_000.0, "190k, goal ≥ 200k a second")]
+)
+def test_a_goal_may_be_a_rate(page: ModuleType, rate: float, complaint: str) -> None:
+    job = {
+        "name": "W1 singles",
+        "what": "9 images: singles",
+        "measurements": [measured("keepset", rate)],
+        "ratios": [ratio("a second", rate, 200_000.0)],
+    }
+    row = page.job_row(job)
+    assert [goal.asked for goal in row.goals] == ["≥ 200k a second"]
+    assert (row.complaint, row.to) == (complaint, {})
+
+
+@pytest.mark.parametrize(
     ("value", "goal", "complaint"),
     [
         (51.0, {"against": None, "maximum": 50.0}, "51 MB, goal ≤ 50 MB"),

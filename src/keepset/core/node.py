@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final, TypeVar, dataclass_transform
 from keepset.core.chunk import Chunk
 from keepset.core.cursor import Cursor
 from keepset.core.dtypes import Array
-from keepset.core.options import Options
+from keepset.core.options import NO_OPTIONS, Options
 from keepset.core.random import Randomness
 from keepset.core.run import Run, look
 from keepset.core.spec import Spec, spec_of
@@ -179,7 +179,7 @@ class Node(ABC):
 
     def options(self) -> Options:
         """The options set anywhere upstream; the later ones win."""
-        merged = Options()
+        merged = NO_OPTIONS
         for parent in self.inputs:
             merged = merged.merge(parent.options())
         return merged

@@ -33,5 +33,13 @@ class Options:
 
     def merge(self, other: Options) -> Options:
         """These options, overridden by what ``other`` sets."""
+        # Most pipelines set none, and all of their stages are asked whenever a pass begins.
+        if other is NO_OPTIONS:
+            return self
+        if self is NO_OPTIONS:
+            return other
         given = {f.name: getattr(other, f.name) for f in fields(other)}
         return replace(self, **{name: value for name, value in given.items() if value is not None})
+
+
+NO_OPTIONS = Options()

@@ -7,7 +7,7 @@ from __future__ import annotations
 # read is still in the processor's cache when it is used.
 _QUICK_READ_S = 0.001
 _LARGEST_READ = 4096
-_LARGEST_READ_BYTES = 512 << 10
+_LARGEST_READ_BYTES = 1 << 20
 
 
 class Pace:

@@ -9,7 +9,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 from weakref import WeakSet
 
-from keepset.core.options import Options
+from keepset.core.options import NO_OPTIONS, Options
 from keepset.core.random import Randomness, philox
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Session:
         options: Options | None = None,
     ) -> None:
         self._outer = outer
-        inherited = options or (Options() if outer is None else outer.options)
+        inherited = options or (NO_OPTIONS if outer is None else outer.options)
         self.options: Options = inherited.merge(root.options())
         self.draws: dict[str, list[int]] = {}
         self._known = draws or {}

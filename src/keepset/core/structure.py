@@ -127,19 +127,23 @@ class Structure:
             return next(columns)
         if self.kind == _NONE:
             return [None] * length
-        parts = [child._build(columns, length) for child in self.children]
+        parts = [
+            next(columns) if child.kind == _LEAF else child._build(columns, length)
+            for child in self.children
+        ]
         if self.kind == _TUPLE:
             return zip(*parts, strict=True) if parts else [()] * length
         if self.kind == _DICT:
-            return self._dicts(dict(zip(self.keys, parts, strict=True)), length)
+            return self._dicts(parts, length)
         make = _constructor(self.record, self.keys)
         return starmap(make, zip(*parts, strict=True)) if parts else [make()] * length
 
-    def _dicts(self, parts: dict[Any, Iterable[Any]], length: int) -> Iterable[dict[Any, Any]]:
+    def _dicts(self, columns: list[Iterable[Any]], length: int) -> Iterable[dict[Any, Any]]:
         # ``record`` of a dict keeps the order in which its keys were written. Displays of a known
         # length are three times as fast as dict(zip(...)), and most elements have few keys.
         order = self.record if isinstance(self.record, tuple) else self.keys
-        columns = [parts[key] for key in order]
+        if order != self.keys:
+            columns = [columns[self.keys.index(key)] for key in order]
         match order:
             case ():
                 return ({} for _ in range(length))

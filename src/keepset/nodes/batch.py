@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -81,21 +81,20 @@ class BatchCursor(Cursor):
             return self._fail(self._error)
         size = self._node.batch_size
         chunk = self._collect(max_rows * size)
-        whole = len(chunk) - len(chunk) % size
+        length = len(chunk)
+        rest = length % size
+        whole = length - rest
         if self._error is not None:
             # The elements before the failed one count as unread until the error is raised.
             self._parent.unread(chunk[whole:])
-            self._spoilt = len(chunk) - whole
+            self._spoilt = rest
             if not whole:
                 return self._fail(self._error)
-        elif len(chunk) > whole:
-            if whole:
-                self._parent.unread(chunk[whole:])
-            elif self._node.drop_remainder:
-                return EMPTY
-        if not len(chunk):
+        elif rest and whole:
+            self._parent.unread(chunk[whole:])
+        elif not whole and (self._node.drop_remainder or not rest):
             return EMPTY
-        return self._group(chunk[:whole] if whole else chunk)
+        return self._group(chunk[:whole] if whole and rest else chunk)
 
     def _collect(self, wanted: int) -> Chunk:
         """One read, if that is a batch or more; otherwise as many as one batch needs."""
@@ -103,25 +102,30 @@ class BatchCursor(Cursor):
         parts: list[Chunk] = []
         missing = size
         try:
-            while missing > 0 and (chunk := self._parent.read(wanted, may_mark=not parts)):
-                usable = _usable(chunk.pieces, size)
-                if usable < len(chunk):
-                    self._parent.unread(chunk[usable:])
-                    chunk = chunk[:usable]
+            while missing > 0:
+                chunk = self._parent.read(wanted, may_mark=not parts)
+                length = len(chunk)
+                if not length:
+                    break
+                usable = _usable(chunk, length, size)
                 if parts:
                     # Joining copies; the rest of a large read can be grouped without.
-                    self._parent.unread(chunk[missing:])
-                    chunk = chunk[:missing]
+                    usable = min(usable, missing)
+                if usable < length:
+                    self._parent.unread(chunk[usable:])
+                    chunk = chunk[:usable]
                 parts.append(chunk)
-                missing -= len(chunk)
+                missing -= usable
         except Exception as error:
             self._error = error
-        return concat(parts)
+        return parts[0] if len(parts) == 1 else concat(parts)
 
     def _group(self, chunk: Chunk) -> Chunk:
         try:
-            groups = [self._node.group(piece) for piece in _whole(chunk, self._node.batch_size)]
-            return Several(groups, chunk.own_bytes) if len(groups) > 1 else groups[0]
+            pieces = chunk.pieces
+            if len(pieces) == 1 or any(len(piece) % self._node.batch_size for piece in pieces):
+                return self._node.group(chunk)
+            return Several([self._node.group(piece) for piece in pieces], chunk.own_bytes)
         except ElementError:
             if len(chunk) <= self._node.batch_size:
                 raise
@@ -145,17 +149,14 @@ class BatchCursor(Cursor):
         self._parent.close()
 
 
-def _usable(pieces: Sequence[Chunk], size: int) -> int:
-    """How many of the elements in these pieces to group now, without joining any; or one piece."""
+def _usable(chunk: Chunk, length: int, size: int) -> int:
+    """How many elements to group now, without joining pieces; or those of the first piece."""
+    pieces = chunk.pieces
+    if len(pieces) == 1:
+        return length
     usable = 0
     for piece in pieces:
         if len(piece) % size:
             break
         usable += len(piece)
     return usable or len(pieces[0])
-
-
-def _whole(chunk: Chunk, size: int) -> Sequence[Chunk]:
-    """The pieces of a chunk, if each is made of whole batches; otherwise the chunk."""
-    pieces = chunk.pieces
-    return pieces if all(len(piece) % size == 0 for piece in pieces) else [chunk]

@@ -254,6 +254,20 @@ def test_mapped_chunks_on_a_slow_disk_are_checked_ahead(
     assert background()  # they wait for more
 
 
+def test_a_slow_first_pass_does_not_slow_the_next_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chunk_source, "_SLOW_CHECK_S", -1.0)
+    kept = locate(saved(tmp_path, None)).kept
+    source, last = kept.source, len(kept.manifest.chunks) - 1
+    for number in range(last):
+        source.request(number).fetch()
+        assert not source.is_all_quick or number == 0  # one slow check may be chance
+    source.request(last).fetch()
+    assert source.is_slow
+    assert source.is_all_quick  # everything was checked: nobody waits for a check any more
+
+
 # Errors:
 
 

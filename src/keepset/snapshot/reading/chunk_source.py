@@ -82,7 +82,8 @@ class ChunkSource:
     @property
     def is_all_quick(self) -> bool:
         """Whether ``are_quick`` is so for every chunk."""
-        return self._is_mapped and self._are_plain and not self.is_slow
+        is_quick = not self.is_slow or bool(self._verified.all())
+        return self._is_mapped and self._are_plain and is_quick
 
     def are_quick(self, numbers: Array | Sequence[int]) -> bool:
         """Whether these are views of mapped files and in memory, so that no thread saves time."""

@@ -96,8 +96,10 @@ class Replay(Node):
         return ShuffledCursor(self.kept, lambda at: self._rows_at(order(at)), length)
 
     def _rows_at(self, indices: Array) -> Array:
-        rows = self._rows()
-        places = rows.start + indices * rows.step
+        places = indices
+        if self.shard is not None or self.first or self.step != 1:
+            rows = self._rows()
+            places = rows.start + indices * rows.step
         return places if self.shard is not None else self.kept.rows_at(places)
 
     def _between(self, start: int, stop: int) -> Chunk:
