@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import keepset as ks
+from keepset.testing.resources import nothing_left_behind
 
 
 def test_it_computes_ahead_up_to_the_buffer_and_no_further() -> None:
@@ -69,13 +70,12 @@ def test_errors_come_in_their_place() -> None:
 
 def test_many_iterators_dropped_early_leave_no_thread() -> None:
     gc.collect()
-    before = threading.active_count()
-    for count in range(100):
-        it = iter(ks.Dataset.range(1000).map(lambda x: x).prefetch(4).batch(3))
-        for _ in range(count % 3):
-            next(it)
-        del it
-    assert threading.active_count() == before
+    with nothing_left_behind():
+        for count in range(100):
+            it = iter(ks.Dataset.range(1000).map(lambda x: x).prefetch(4).batch(3))
+            for _ in range(count % 3):
+                next(it)
+            del it
 
 
 def test_autotune_gives_the_same_elements() -> None:

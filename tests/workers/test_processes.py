@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-import threading
 import time
 from collections import namedtuple
 from collections.abc import Callable
@@ -19,6 +18,7 @@ import numpy as np
 import pytest
 
 import keepset as ks
+from keepset.testing.resources import nothing_left_behind
 from keepset.workers.nursery import belongings
 
 Point = namedtuple("Point", ["x", "y"])
@@ -54,10 +54,6 @@ def _only_own_children() -> None:
     """Other tests may keep a server running meanwhile."""
     _others.clear()
     _others.update(children())
-
-
-def open_files() -> int:
-    return len(os.listdir("/proc/self/fd"))
 
 
 def test_results_come_back_in_order_and_from_other_processes() -> None:
@@ -185,15 +181,13 @@ def test_states_are_exact_with_processes() -> None:
 @pytest.mark.timeout(300)
 def test_many_starts_and_stops_leave_nothing_behind() -> None:
     list(in_processes(ks.Dataset.range(3), lambda x: x))
-    files, threads = open_files(), threading.active_count()
-    for round_number in range(100):
-        it = iter(in_processes(ks.Dataset.range(1000), lambda x: x))
-        for _ in range(round_number % 4):
-            next(it)
-        del it
+    with nothing_left_behind():
+        for round_number in range(100):
+            it = iter(in_processes(ks.Dataset.range(1000), lambda x: x))
+            for _ in range(round_number % 4):
+                next(it)
+            del it
     assert not children()
-    assert threading.active_count() == threads
-    assert open_files() <= files  # what other tests left open may be closed meanwhile
 
 
 def test_closing_does_not_wait_for_a_slow_function() -> None:

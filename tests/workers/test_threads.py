@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from keepset.testing.resources import nothing_left_behind
 from keepset.workers.threads import Task, ThreadPool
 
 
@@ -69,10 +70,9 @@ def test_a_cancelled_task_never_runs() -> None:
 
 
 def test_closing_drops_what_has_not_begun_and_ends_the_threads() -> None:
-    before = threading.active_count()
-    pool = ThreadPool()
-    pool.reserve(4)
-    for _ in range(100):
-        pool.submit(lambda: time.sleep(0.001))
-    pool.close()
-    assert threading.active_count() == before
+    with nothing_left_behind():
+        pool = ThreadPool()
+        pool.reserve(4)
+        for _ in range(100):
+            pool.submit(lambda: time.sleep(0.001))
+        pool.close()
