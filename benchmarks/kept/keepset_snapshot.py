@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -71,8 +72,9 @@ def _batched(ds: ks.Dataset, workload: str) -> ks.Dataset:
 
 
 def _objects(texts: Jagged) -> Array:
+    whole, ends = texts.values.tobytes(), texts.offsets.tolist()
     column = np.empty(len(texts), object)
-    column[:] = [texts[i] for i in range(len(texts))]
+    column[:] = [whole[start:stop] for start, stop in pairwise(ends)]
     return column
 
 

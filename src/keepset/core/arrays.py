@@ -54,9 +54,12 @@ def _array_of_list(values: list[Any] | tuple[Any, ...]) -> Array:
 
 
 def _array_of_bytes(array: Array) -> Array:
+    items = array.ravel().tolist()
+    if array.dtype == object and set(map(type, items)) <= {bytes}:
+        return array  # the usual case, without looking at each one
     result = np.empty(array.shape, dtype=object)
     flat = result.reshape(-1)
-    for i, item in enumerate(array.ravel().tolist()):
+    for i, item in enumerate(items):
         if isinstance(item, str):
             flat[i] = item.encode()
         elif isinstance(item, bytes):

@@ -11,11 +11,12 @@ from typing import Any
 
 def crc32c(data: Any, before: int = 0) -> int:
     """The CRC-32C of bytes, or of bytes behind those whose checksum is ``before``."""
-    return _implementation()(data, before)
+    return crc32c_function()(data, before)
 
 
 @cache
-def _implementation() -> Callable[[Any, int], int]:
+def crc32c_function() -> Callable[..., int]:
+    """The function behind ``crc32c``, for those who call it for each of many small pieces."""
     alone = _without_its_package()
     if alone is not None:
         return alone
@@ -24,7 +25,7 @@ def _implementation() -> Callable[[Any, int], int]:
     return packaged
 
 
-def _without_its_package() -> Callable[[Any, int], int] | None:
+def _without_its_package() -> Callable[..., int] | None:
     """The compiled function alone, if it is where it was in the versions that we know.
 
     The package around it brings a command line and looks up its own version, which takes a quarter
