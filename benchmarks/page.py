@@ -27,6 +27,7 @@ NAMES = {"keepset": "Keepset", "numpy": "NumPy", "arrow": "Arrow by hand", "code
 SOURCES = {  # by the name of the file: what it is about, and the command that makes it
     "pipeline": ("Pipelines", "make bench"),
     "snapshot": ("Kept data", "make bench-kept"),
+    "tensorflow_files": ("TensorFlow's files", "python benchmarks/tensorflow_files.py"),
     "scaling": ("Scaling", "python benchmarks/scaling.py"),
 }
 HEAD = "# Benchmarks\n\nWritten by `python benchmarks/page.py` from `benchmarks/results`."

@@ -18,7 +18,7 @@ from pathlib import Path
 import goals
 from harness import HERE
 
-SCRIPTS = ("pipeline", "snapshot", "scaling")
+SCRIPTS = ("pipeline", "snapshot", "tensorflow_files", "scaling")
 
 
 def picked(only: str, names: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
@@ -53,7 +53,8 @@ def arguments() -> argparse.Namespace:
 def main() -> int:
     given = arguments()
     commands = {script: [sys.executable, str(HERE / f"{script}.py")] for script in SCRIPTS}
-    commands["pipeline"][0] = given.pipeline_python
+    for script in ("pipeline", "tensorflow_files"):  # which need the environment of the frameworks
+        commands[script][0] = given.pipeline_python
     names = {script: _names(command) for script, command in commands.items()}
     chosen = picked(given.only, names)
     is_whole = not given.only and not given.quick

@@ -21,7 +21,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTED = [*ROOT.glob("README.md"), *sorted(ROOT.glob("docs/**/*.md"))]
-EXAMPLES = sorted(ROOT.glob("examples/*.py"))
+EXAMPLES = sorted(ROOT.glob("examples/**/*.py"))
 LINKING = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("changes/*.md")), *DOCUMENTED[1:]]
 
 FENCED = re.compile(r"^( *)```(?P<language>\w*).*\n(?P<body>(?:.*\n)*?)\1``` *$", re.MULTILINE)

@@ -38,6 +38,9 @@ LAZY = {"cloudpickle", "crc32c", "ml_dtypes", "obstore"}
 # Parts of the library that not everybody needs and all would wait for, and slow parts of Python's.
 SLOW = {
     "keepset.dataset.kept_stages",
+    "keepset.dataset.tensorflow_files",
+    "keepset.exchange.tensorflow.loading",
+    "keepset.exchange.tensorflow.saving",
     "keepset.dataset.loaded_stages",
     "keepset.snapshot.beginning",
     "keepset.snapshot.explaining",

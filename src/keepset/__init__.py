@@ -18,6 +18,8 @@ from keepset.dataset.functions import explain, load, save, snapshot
 from keepset.errors import (
     CardinalityError,
     CorruptCacheError,
+    CorruptRecordError,
+    CorruptRecordWarning,
     CorruptSnapshotError,
     ElementError,
     ElementIndexError,
@@ -41,6 +43,30 @@ from keepset.nodes.autotune import AUTOTUNE
 from keepset.nodes.global_shuffle import GLOBAL
 
 if TYPE_CHECKING:
+    from keepset.dataset.tensorflow_files import TFRecordDataset
+    from keepset.exchange.tensorflow.example import (
+        BytesList,
+        Example,
+        Feature,
+        FeatureList,
+        FeatureLists,
+        Features,
+        FloatList,
+        Int64List,
+        SequenceExample,
+    )
+    from keepset.exchange.tensorflow.features import (
+        FixedLenFeature,
+        FixedLenSequenceFeature,
+        RaggedFeature,
+        SparseFeature,
+        VarLenFeature,
+    )
+    from keepset.exchange.tensorflow.infer_features import infer_features
+    from keepset.exchange.tensorflow.parse_example import parse_example, parse_single_example
+    from keepset.exchange.tensorflow.parse_sequence import parse_single_sequence_example
+    from keepset.exchange.tensorflow.tensors import parse_tensor, serialize_tensor
+    from keepset.exchange.tensorflow.tfrecord_writer import TFRecordOptions, TFRecordWriter
     from keepset.snapshot.explaining import Explanation
     from keepset.snapshot.looking import Snapshot
     from keepset.testing.datasets import assert_equal
@@ -50,16 +76,28 @@ __all__ = [
     "GLOBAL",
     "INFINITE_CARDINALITY",
     "UNKNOWN_CARDINALITY",
+    "BytesList",
     "CardinalityError",
     "CorruptCacheError",
+    "CorruptRecordError",
+    "CorruptRecordWarning",
     "CorruptSnapshotError",
     "Dataset",
     "DatasetIterator",
     "DatasetSpec",
     "ElementError",
     "ElementIndexError",
+    "Example",
     "Explanation",
+    "Feature",
+    "FeatureList",
+    "FeatureLists",
+    "Features",
     "FingerprintError",
+    "FixedLenFeature",
+    "FixedLenSequenceFeature",
+    "FloatList",
+    "Int64List",
     "InvalidArgumentError",
     "KeepsetError",
     "MissingExtraError",
@@ -70,21 +108,34 @@ __all__ = [
     "Options",
     "PendingSnapshotError",
     "Ragged",
+    "RaggedFeature",
     "RaggedTensorSpec",
+    "SequenceExample",
     "Snapshot",
     "SnapshotMismatchError",
     "SnapshotMissingError",
     "Sparse",
+    "SparseFeature",
     "SparseTensorSpec",
     "StateError",
     "StorageError",
+    "TFRecordDataset",
+    "TFRecordOptions",
+    "TFRecordWriter",
     "TensorSpec",
     "UnknownSpecError",
+    "VarLenFeature",
     "WorkerDiedError",
     "assert_equal",
     "explain",
+    "infer_features",
     "load",
+    "parse_example",
+    "parse_single_example",
+    "parse_single_sequence_example",
+    "parse_tensor",
     "save",
+    "serialize_tensor",
     "set_seed",
     "snapshot",
     "string",
@@ -92,9 +143,32 @@ __all__ = [
 
 # Names that are not needed to build a pipeline, and that import takes no time for.
 _LATE = {
+    "BytesList": "keepset.exchange.tensorflow.example",
+    "Example": "keepset.exchange.tensorflow.example",
     "Explanation": "keepset.snapshot.explaining",
+    "Feature": "keepset.exchange.tensorflow.example",
+    "FeatureList": "keepset.exchange.tensorflow.example",
+    "FeatureLists": "keepset.exchange.tensorflow.example",
+    "Features": "keepset.exchange.tensorflow.example",
+    "FixedLenFeature": "keepset.exchange.tensorflow.features",
+    "FixedLenSequenceFeature": "keepset.exchange.tensorflow.features",
+    "FloatList": "keepset.exchange.tensorflow.example",
+    "Int64List": "keepset.exchange.tensorflow.example",
+    "RaggedFeature": "keepset.exchange.tensorflow.features",
+    "SequenceExample": "keepset.exchange.tensorflow.example",
     "Snapshot": "keepset.snapshot.looking",
+    "SparseFeature": "keepset.exchange.tensorflow.features",
+    "TFRecordDataset": "keepset.dataset.tensorflow_files",
+    "TFRecordOptions": "keepset.exchange.tensorflow.tfrecord_writer",
+    "TFRecordWriter": "keepset.exchange.tensorflow.tfrecord_writer",
+    "VarLenFeature": "keepset.exchange.tensorflow.features",
     "assert_equal": "keepset.testing.datasets",
+    "infer_features": "keepset.exchange.tensorflow.infer_features",
+    "parse_example": "keepset.exchange.tensorflow.parse_example",
+    "parse_single_example": "keepset.exchange.tensorflow.parse_example",
+    "parse_single_sequence_example": "keepset.exchange.tensorflow.parse_sequence",
+    "parse_tensor": "keepset.exchange.tensorflow.tensors",
+    "serialize_tensor": "keepset.exchange.tensorflow.tensors",
 }
 
 

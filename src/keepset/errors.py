@@ -12,6 +12,7 @@
     ├── WorkerDiedError (RuntimeError)         a worker process ended in the middle of its work
     ├── CorruptCacheError (ValueError)         a cache file that is damaged
     ├── CorruptSnapshotError (ValueError)      a kept file that is damaged
+    ├── CorruptRecordError (ValueError)        a record of a foreign file that is damaged
     ├── NewerFormatError (ValueError)          a snapshot of a newer version of the library
     ├── SnapshotMissingError (FileNotFoundError)  nothing is kept, or not what was asked for
     ├── SnapshotMismatchError (ValueError)     what is kept contradicts what was asked for
@@ -19,7 +20,10 @@
     ├── ObjectMissingError (FileNotFoundError)  an object that is not in its store
     ├── StorageError (OSError)                 a disk, a network or a permission failed us
     ├── FingerprintError (TypeError)           something whose content cannot be compared
+    ├── NotCoveredError (AttributeError)       a name of TensorFlow's that ``keepset.tf`` has not
     └── MissingExtraError (ImportError)        an optional package is not installed
+
+    CorruptRecordWarning (UserWarning)         damage that was left out, as the user asked for
 
 An error in a user's own function keeps its type and traceback; the stage and the element's
 position are added to it as a note.
@@ -91,6 +95,18 @@ class CorruptSnapshotError(KeepsetError, ValueError):
         self.path, self.byte = path, byte
 
 
+class CorruptRecordError(KeepsetError, ValueError):
+    """A record of a foreign file is damaged: number ``record`` of ``path``, at ``byte``."""
+
+    def __init__(self, message: str, *, path: str = "", record: int = 0, byte: int = 0) -> None:
+        super().__init__(message)
+        self.path, self.record, self.byte = path, record, byte
+
+
+class CorruptRecordWarning(UserWarning):
+    """Records of a foreign file are damaged, and were left out because the user wants that."""
+
+
 class NewerFormatError(KeepsetError, ValueError):
     """A snapshot was written by a newer version of the library, in a format not known here."""
 
@@ -107,6 +123,10 @@ class SnapshotMismatchError(KeepsetError, ValueError):
 
 class PendingSnapshotError(KeepsetError, RuntimeError):
     """Another process is writing the snapshot, and it was asked not to wait for it."""
+
+
+class NotCoveredError(KeepsetError, AttributeError):
+    """A name of TensorFlow's was asked for that ``keepset.tf`` does not have."""
 
 
 class MissingExtraError(KeepsetError, ImportError):

@@ -110,6 +110,27 @@ class Node(ABC):
         """Why elements cannot be had by position, or None if they can."""
         return f"{self.title} only goes forward"
 
+    def addressable(self) -> Node:
+        """This stage, over sources that have done what they need to give elements by position.
+
+        Most need nothing; a file may need an index.
+        """
+        return self._addressable
+
+    @cached_property
+    def _addressable(self) -> Node:
+        changed: dict[str, Any] = {}
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if isinstance(value, Node):
+                changed[f.name] = value.addressable()
+            elif _holds_nodes(value):
+                changed[f.name] = tuple(each.addressable() for each in value)
+        if all(_is_same(value, getattr(self, name)) for name, value in changed.items()):
+            return self
+        same = {f.name: getattr(self, f.name) for f in fields(self) if f.init}
+        return type(self)(**(same | changed))
+
     def gather(self, indices: Array, run: Run) -> Chunk:
         """The elements at these positions (all inside the data), in this order."""
         raise NotAddressableError(self.obstacle() or f"{self.title} has no gather")
@@ -161,7 +182,7 @@ class Node(ABC):
         shown = ", ".join(
             text
             for name, value in self.parameters.items()
-            if (text := _short(value)) is not None and value is not defaults[name]
+            if (text := _short(value)) is not None and value is not defaults.get(name)
         )
         title = f"{self.kind}({shown})"
         return f"{title} named {self.name!r}" if self.name else title
@@ -254,6 +275,12 @@ def _holds_nodes(value: Any) -> bool:
     return isinstance(value, Node) or (
         isinstance(value, tuple) and bool(value) and all(isinstance(v, Node) for v in value)
     )
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    if isinstance(one, tuple):
+        return all(a is b for a, b in zip(one, other, strict=True))
+    return one is other
 
 
 def _short(value: Any) -> str | None:

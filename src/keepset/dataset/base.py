@@ -110,9 +110,9 @@ class BaseDataset:
             length = self._node.cardinality()
             if 0 <= index < length:
                 return pick(index)
-        self._check_addressable()
+        dataset = self._by_position()
         if isinstance(index, slice):
-            return self._sliced(index)
+            return dataset._sliced(index)
         try:
             position = index.__index__()
         except AttributeError as error:
@@ -120,7 +120,7 @@ class BaseDataset:
                 f"a data set is indexed by an integer or a slice, not {type(index).__name__}; "
                 "gather(indices) takes many"
             ) from error
-        return self.gather([position])[0]
+        return dataset._gathered(np.array([position])).rows[0]
 
     def gather(self, indices: Any) -> list[Any]:
         """The elements at these positions, in this order, as a list.
@@ -129,13 +129,13 @@ class BaseDataset:
             >>> [int(x) for x in Dataset.range(100).gather([7, -1, 7])]
             [7, 99, 7]
         """
-        self._check_addressable()
+        dataset = self._by_position()
         wanted = np.asarray(indices)
         if wanted.size == 0:
             return []
         if wanted.ndim != 1 or wanted.dtype.kind not in "iu":
             raise InvalidArgumentError("gather takes a one-dimensional list of integers")
-        return self._gathered(wanted.astype(np.int64)).rows
+        return dataset._gathered(wanted.astype(np.int64)).rows
 
     def _gathered(self, wanted: Any) -> Chunk:
         length = self._node.cardinality()
@@ -174,12 +174,15 @@ class BaseDataset:
         ahead = Skip(parent=self._node, count=start)
         return self._then(Take(parent=ahead, count=max(ALL, count)))
 
-    def _check_addressable(self) -> None:
-        obstacle = self._node.obstacle()
-        if obstacle is None and self._node.cardinality() == UNKNOWN:
-            obstacle = f"{self._node.title} does not know its length"
+    def _by_position(self) -> Self:
+        """This data set, ready to give elements by position; an error says why it cannot."""
+        node = self._node.addressable()
+        obstacle = node.obstacle()
+        if obstacle is None and node.cardinality() == UNKNOWN:
+            obstacle = f"{node.title} does not know its length"
         if obstacle is not None:
             raise NotAddressableError(f"elements cannot be had by position: {obstacle}")
+        return self if node is self._node else self._then(node)
 
     @property
     def element_spec(self) -> Spec:

@@ -19,6 +19,7 @@ def save(
     compression: str | None = None,
     shard_func: Callable[..., Any] | None = None,
     *,
+    format: str = "keepset",
     progress: bool | None = None,
     **options: Any,
 ) -> None:
@@ -31,7 +32,7 @@ def save(
         >>> len(load(path))
         3
     """
-    dataset.save(path, compression, shard_func, progress=progress, **options)
+    dataset.save(path, compression, shard_func, format=format, progress=progress, **options)
 
 
 def load(
@@ -45,6 +46,7 @@ def load(
     num_shards: int | None = None,
     verify: bool = True,
     writable: bool = False,
+    partial: bool = False,
     cache_dir: str | os.PathLike[str] | None = None,
     cache_bytes: int | None = None,
     **options: Any,
@@ -60,6 +62,7 @@ def load(
         num_shards=num_shards,
         verify=verify,
         writable=writable,
+        partial=partial,
         cache_dir=cache_dir,
         cache_bytes=cache_bytes,
         **options,

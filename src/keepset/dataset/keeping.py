@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from keepset.dataset.arguments import positive
 from keepset.dataset.base import BaseDataset
+from keepset.errors import InvalidArgumentError
 from keepset.snapshot.writing.sizes import CHUNK_BYTES, SEGMENT_BYTES
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class Keeping(BaseDataset):
         shard_func: Callable[..., Any] | None = None,
         checkpoint_args: None = None,
         *,
+        format: str = "keepset",
         progress: bool | None = None,
         chunk_bytes: int = CHUNK_BYTES,
         segment_bytes: int = SEGMENT_BYTES,
@@ -63,6 +65,7 @@ class Keeping(BaseDataset):
             compression: None, ``"LZ4"``, ``"ZSTD"``, ``"GZIP"``, ``"SNAPPY"`` or ``"AUTO"``.
             shard_func: Called with each element, gives the number of the shard that it belongs to.
             checkpoint_args: Taken for the sake of ``tf.data`` and not used.
+            format: ``"keepset"``, or ``"tensorflow"`` for what ``tf.data.Dataset.load`` reads.
             progress: Whether to show how far it is; by default if standard error is a terminal.
             chunk_bytes: About how much is read, checked and decompressed at once.
             segment_bytes: About how large a file grows.
@@ -75,6 +78,22 @@ class Keeping(BaseDataset):
             >>> [int(x) for x in Dataset.load(path)]
             [0, 1, 2, 3, 4]
         """
+        if format not in ("keepset", "tensorflow"):
+            raise InvalidArgumentError(
+                f"format {format!r} is unknown; choose 'keepset' or 'tensorflow'"
+            )
+        if format == "tensorflow":
+            from keepset.exchange.tensorflow.saving import save_tensorflow
+
+            save_tensorflow(
+                self._node,
+                path,
+                compression=compression,
+                shard_func=shard_func,
+                progress=progress,
+                options=options,
+            )
+            return
         from keepset.snapshot.writing.saving import save_node
 
         save_node(
@@ -101,11 +120,14 @@ class Keeping(BaseDataset):
         num_shards: int | None = None,
         verify: bool = True,
         writable: bool = False,
+        partial: bool = False,
         cache_dir: str | os.PathLike[str] | None = None,
         cache_bytes: int | None = None,
         **options: Any,
     ) -> Self:
         """The data set that was kept under ``path``. Only the path is needed.
+
+        What TensorFlow saved (``Dataset.save``, ``snapshot``, ``distributed_save``) is read too.
 
         Args:
             path: Where it was saved, or the path of a snapshot.
@@ -118,6 +140,7 @@ class Keeping(BaseDataset):
             verify: Whether every chunk is compared with its checksum the first time it is read.
             writable: Whether arrays are copies that may be changed in place; what comes out is
                 read-only otherwise.
+            partial: Whether to read the elements that are there of what TensorFlow did not finish.
             cache_dir: For an object store: a local folder that keeps what was read, for the next
                 time and for other processes.
             cache_bytes: How much that folder may take, 10 GiB by default; what was used longest
@@ -135,6 +158,7 @@ class Keeping(BaseDataset):
             num_shards=num_shards,
             verify=verify,
             writable=writable,
+            partial=partial,
             options=loaded_stages().with_cache(path, options, cache_dir, cache_bytes),
         )
         return cls(node)

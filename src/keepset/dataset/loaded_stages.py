@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from keepset.codecs import AUTO, normal_name
@@ -12,12 +13,19 @@ from keepset.core.node import Node
 from keepset.core.spec import Spec, check_spec, is_compatible
 from keepset.dataset.arguments import positive
 from keepset.dataset.base import BaseDataset, node_of
-from keepset.errors import InvalidArgumentError, SnapshotMismatchError
+from keepset.errors import (
+    InvalidArgumentError,
+    PendingSnapshotError,
+    SnapshotMismatchError,
+    SnapshotMissingError,
+)
 from keepset.nodes.rows import Rows
 from keepset.snapshot.reading.opening import Location, locate
 from keepset.snapshot.reading.replay import Replay
 from keepset.snapshot.writable import Writable
 from keepset.storage import open_store
+
+_POLL_S = 0.2
 
 
 def load_stage(
@@ -32,16 +40,54 @@ def load_stage(
     num_shards: int | None,
     verify: bool,
     writable: bool,
+    partial: bool,
     options: dict[str, Any],
 ) -> Node:
     """What gives back a kept data set; ``kind`` is the class of the data sets that users see."""
-    location = locate(path, fingerprint=fingerprint, verify=verify, wait=wait, options=options)
-    _check(location, element_spec, compression)
-    if reader_func is None:
-        node: Node = Replay(location=location)
-    else:
-        node = reader_stage(kind, reader_func, num_shards)(location)
+
+    def load() -> Node:
+        try:
+            location = locate(path, fingerprint=fingerprint, verify=verify, options=options)
+        except SnapshotMissingError:
+            # Of ours there is nothing; TensorFlow may have kept something there.
+            saved = _tensorflow(
+                path,
+                element_spec=element_spec,
+                compression=compression,
+                fingerprint=fingerprint,
+                verify=verify,
+                partial=partial,
+                options=options,
+            )
+            if saved is None:
+                raise
+            return saved if reader_func is None else _read_tensorflow(kind, reader_func, saved)
+        _check(location, element_spec, compression)
+        if reader_func is None:
+            return Replay(location=location)
+        return reader_stage(kind, reader_func, num_shards)(location)
+
+    while True:
+        try:
+            node = load()
+            break
+        except (SnapshotMissingError, PendingSnapshotError):
+            if not wait:
+                raise
+            time.sleep(_POLL_S)
     return Writable(parent=node) if writable else node
+
+
+def _tensorflow(path: str | os.PathLike[str], **given: Any) -> Node | None:
+    from keepset.exchange.tensorflow.loading import load_tensorflow
+
+    return load_tensorflow(path, **given)
+
+
+def _read_tensorflow(kind: type[Any], reader_func: Callable[[Any], Any], saved: Node) -> Node:
+    from keepset.exchange.tensorflow.loading import shards_of_saved
+
+    return _made_by(kind, reader_func, shards_of_saved(saved))
 
 
 def with_cache(
@@ -68,15 +114,18 @@ def reader_stage(
     """What turns kept elements into the pipeline that a user's function makes of them."""
 
     def read(location: Location) -> Node:
-        parts = [kind(node) for node in _shards(location, num_shards)]
-        made = reader_func(kind(Rows(chunk=Chunk.from_rows(parts))))
-        if not isinstance(made, BaseDataset):
-            raise InvalidArgumentError(
-                f"reader_func must return a Dataset, not {type(made).__name__}"
-            )
-        return node_of(made)
+        return _made_by(kind, reader_func, _shards(location, num_shards))
 
     return read
+
+
+def _made_by(kind: type[Any], reader_func: Callable[[Any], Any], shards: Sequence[Node]) -> Node:
+    """What a user's function makes of a data set of the shards, each of which is one."""
+    parts = [kind(node) for node in shards]
+    made = reader_func(kind(Rows(chunk=Chunk.from_rows(parts))))
+    if not isinstance(made, BaseDataset):
+        raise InvalidArgumentError(f"reader_func must return a Dataset, not {type(made).__name__}")
+    return node_of(made)
 
 
 def _shards(location: Location, num_shards: int | None) -> list[Replay]:

@@ -41,7 +41,8 @@ class OrderStages(BaseDataset):
         """
         source = Randomness(seed_or_none(seed), reshuffle_each_iteration is not False)
         if isinstance(buffer_size, Global):
-            return self._then(GlobalShuffle(parent=self._node, source=source, name=name))
+            parent = self._node.addressable()
+            return self._then(GlobalShuffle(parent=parent, source=source, name=name))
         size = whole_number(buffer_size, "buffer_size")
         return self._then(
             nodes.Shuffle(parent=self._node, buffer_size=size, source=source, name=name)

@@ -14,7 +14,10 @@ from keepset.snapshot.files.sources import FILES, Sources
 from keepset.storage.files import Listing, look_at
 
 # They change how elements are computed, and not which.
-_PHYSICAL_PARAMETERS = {"name", "parallelism", "wrap", "log_warning"}
+_PHYSICAL_PARAMETERS = {
+    *("name", "parallelism", "wrap", "log_warning"),
+    *("store_options", "verify", "index_dir", "compression_type"),
+}
 
 
 class Identity:

@@ -295,7 +295,7 @@ def _check_threads(case: _Case) -> None:
 def _check_addressing(case: _Case) -> None:
     """Elements by position are those of the first pass; or an error says which stage cannot."""
     dataset = case.make()
-    node = _node(dataset)
+    node = _node(dataset).addressable()
     if node.obstacle() is not None or node.cardinality() == UNKNOWN:
         _check_not_addressable(dataset)
         return

@@ -1,0 +1,1 @@
+"""TensorFlow's own files, read and written by TensorFlow and by Keepset."""

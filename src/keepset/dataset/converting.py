@@ -1,0 +1,135 @@
+"""Converting between kinds of files, which an interruption does not begin anew."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from keepset.core.fingerprint.facts import digest_of
+from keepset.dataset import Dataset
+from keepset.dataset.base import node_of
+from keepset.dataset.tensorflow_files import TFRecordDataset
+from keepset.errors import InvalidArgumentError
+from keepset.exchange.tensorflow.compression import compression_named
+from keepset.exchange.tensorflow.file_names import file_names, is_local
+from keepset.exchange.tensorflow.infer_features import infer_features
+from keepset.exchange.tensorflow.saving import chunks_of, save_tensorflow
+from keepset.exchange.tensorflow.write_tfrecord import write_tfrecord
+from keepset.snapshot.reading.opening import snapshots_below
+from keepset.snapshot.writing.progress import Progress
+from keepset.storage import open_store
+
+KINDS: Final = ("keepset", "tensorflow", "tfrecord")
+_RECORDS: Final = re.compile(
+    r".*(\.tfrecords?|\.tfrec)(\.gz|\.gzip|\.zlib|\.snappy)?", re.IGNORECASE
+)
+
+
+def convert(
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    to: str,
+    *,
+    compression: str | None = None,
+    features: Mapping[str, Any] | None = None,
+    raw: bool = False,
+    num_shards: int = 1,
+    fingerprint: str | None = None,
+    progress: bool | None = None,
+    options: dict[str, Any] | None = None,
+) -> int:
+    """Write what is at one place to another in another form; gives the number of elements.
+
+    Args:
+        source: A data set that Keepset or TensorFlow kept, a TFRecord file, or a pattern of them.
+        target: Where to write.
+        to: ``"keepset"``, ``"tensorflow"`` or ``"tfrecord"``.
+        compression: As the kind of the target has them.
+        features: Of a TFRecord file: what its Examples hold; by default this is found out.
+        raw: Of a TFRecord file: to take records as the bytes that they are.
+        num_shards: How many TFRecord files to write.
+        fingerprint: Which one, where ``source`` holds several snapshots.
+        progress: Whether to show how far it is; by default if standard error is a terminal.
+        options: For an object store: credentials, endpoint and such.
+
+    Example:
+        >>> import tempfile
+        >>> folder = tempfile.mkdtemp()
+        >>> Dataset.range(5).save(f"{folder}/kept")
+        >>> convert(f"{folder}/kept", f"{folder}/for-tensorflow", "tensorflow")
+        5
+    """
+    if to not in KINDS:
+        raise InvalidArgumentError(f"to={to!r} is unknown; choose one of {', '.join(KINDS)}")
+    given = options or {}
+    ds = _opened(os.fspath(source), features, raw, fingerprint, given)
+    path = os.fspath(target)
+    if to == "keepset":
+        return _keep(ds, path, compression, progress, given)
+    identity = digest_of(
+        ds.__keepset_fingerprint__().encode(), to.encode(), compression_named(compression).encode()
+    ).hex()
+    if to == "tensorflow":
+        return save_tensorflow(
+            node_of(ds),
+            path,
+            compression=compression,
+            progress=progress,
+            options=given,
+            resume_as=identity if is_local(path) else None,
+        )
+    resume_as = identity if is_local(path) and num_shards == 1 else None
+    return write_tfrecord(
+        node_of(ds),
+        path,
+        compression_type=compression,
+        num_shards=num_shards,
+        progress=progress,
+        options=given,
+        resume_as=resume_as,
+    ).elements
+
+
+def _opened(
+    source: str,
+    features: Mapping[str, Any] | None,
+    raw: bool,
+    fingerprint: str | None,
+    options: dict[str, Any],
+) -> Dataset:
+    if _RECORDS.fullmatch(source) is None and not os.path.isfile(source):
+        if features is not None or raw:
+            raise InvalidArgumentError(f"features and raw are for TFRecord files, not {source!r}")
+        return Dataset.load(source, fingerprint=fingerprint, **options)
+    names = file_names(source, options)
+    records = TFRecordDataset(names, **options)
+    if raw:
+        return records
+    described = features if features is not None else infer_features(names[0], **options)
+    return records.parse_example(described)
+
+
+def _keep(
+    ds: Dataset, path: str, compression: str | None, progress: bool | None, options: dict[str, Any]
+) -> int:
+    """Keep it as a snapshot does, so that what was kept before an interruption counts."""
+    store = open_store(path, **options)
+    name = f"converted-{ds.__keepset_fingerprint__()[:16]}"
+    others = [each for each in snapshots_below(store) if each != name]
+    if others:
+        raise InvalidArgumentError(
+            f"{store.url} holds {', '.join(others) if others != [''] else 'a data set'} already; "
+            "convert to another path, or remove it first with `keepset rm`"
+        )
+    kept = ds.snapshot(path, compression, fingerprint=name, **options)
+    shown = Progress(f"converting to {store.url}", ds.cardinality(), progress)
+    whole = False
+    try:
+        for chunk in chunks_of(node_of(kept)):
+            shown.advance(len(chunk))
+        whole = True
+    finally:
+        shown.close(whole)
+    return len(Dataset.load(path, **options))

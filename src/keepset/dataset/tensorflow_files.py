@@ -1,0 +1,129 @@
+"""TensorFlow's files, as data sets."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from keepset.core.node import Node
+from keepset.dataset import Dataset
+from keepset.dataset.arguments import whole_number
+from keepset.dataset.base import BaseDataset
+from keepset.exchange.tensorflow.features import check_features
+from keepset.exchange.tensorflow.file_names import file_names, is_local
+from keepset.exchange.tensorflow.parse_stage import ParseExample
+from keepset.exchange.tensorflow.tfrecord import TfrecordDataset
+from keepset.exchange.tensorflow.write_tfrecord import write_tfrecord as write_tfrecord
+from keepset.nodes.autotune import AUTOTUNE
+from keepset.nodes.from_tensor_slices import FromTensorSlices
+from keepset.nodes.list_files import ListFiles
+
+
+def TFRecordDataset(  # noqa: N802  # it is a class in TensorFlow
+    filenames: Any,
+    compression_type: str | None = None,
+    buffer_size: int | None = None,
+    num_parallel_reads: int | None = None,
+    name: str | None = None,
+    *,
+    on_corrupt: str = "error",
+    index_dir: str | os.PathLike[str] | None = None,
+    **options: Any,
+) -> Dataset:
+    """The records of TFRecord files, as ``bytes``, with both checksums of each compared.
+
+    Elements of uncompressed files can be had by position (``ds[i]``, ``shuffle(ks.GLOBAL)``): the
+    first time, an index is made of each file, and kept.
+
+    Args:
+        filenames: A file, a pattern such as ``"data/*.tfrecord"``, a list of them, or a Dataset of
+            names. Urls of object stores are files too.
+        compression_type: ``"GZIP"``, ``"ZLIB"`` or ``"SNAPPY"``. It need not be given: it is found
+            from each file.
+        buffer_size: Taken for the sake of ``tf.data`` and not used.
+        num_parallel_reads: How many files to read at a time, one record of each in turn; without
+            it, one file after another.
+        on_corrupt: What to do about damage: ``"error"``; ``"skip"`` leaves out what is damaged and
+            warns with the number of places; ``"stop"`` ends the file there, and warns.
+        index_dir: Where to keep indexes; by default beside each file, or else in the user's cache
+            folder.
+        options: For an object store: credentials, endpoint and such.
+
+    Example:
+        >>> import tempfile
+        >>> path = tempfile.mkdtemp() + "/some.tfrecord"
+        >>> _ = Dataset.from_tensor_slices([b"a", b"b", b"c"]).write_tfrecord(path)
+        >>> ds = TFRecordDataset(path)
+        >>> list(ds), ds[2]
+        ([b'a', b'b', b'c'], b'c')
+    """
+    if buffer_size is not None:
+        whole_number(buffer_size, "buffer_size")
+    directory = None if index_dir is None else os.path.abspath(os.fspath(index_dir))
+
+    def records(names: Node) -> Node:
+        return TfrecordDataset(
+            parent=names,
+            compression_type=compression_type,
+            on_corrupt=on_corrupt,
+            index_dir=directory,
+            store_options=options or None,
+            name=name,
+        )
+
+    return _read_files(records, _named_files(filenames, options), num_parallel_reads, name)
+
+
+def raw_files(
+    kind: Callable[..., Node],
+    filenames: Any,
+    num_parallel_reads: int | None = None,
+    **fields: Any,
+) -> Dataset:
+    """The records of files that a stage of this kind reads."""
+    named = _named_files(filenames, fields.get("store_options") or {})
+    return _read_files(lambda names: kind(parent=names, **fields), named, num_parallel_reads, None)
+
+
+def _read_files(
+    stage: Callable[[Node], Node], named: Node, num_parallel_reads: int | None, name: str | None
+) -> Dataset:
+    """One file after another, or one record of each of several in turn."""
+    at_once = 1
+    if num_parallel_reads is not None:
+        at_once = whole_number(num_parallel_reads, "num_parallel_reads")
+    if at_once == 1:
+        return Dataset(stage(named))
+    return Dataset(named).interleave(
+        lambda file: Dataset(stage(_one_file(file))),
+        cycle_length=at_once if at_once > 0 else AUTOTUNE,
+        num_parallel_calls=at_once if at_once > 0 else AUTOTUNE,
+        name=name,
+    )
+
+
+def _named_files(filenames: Any, options: Mapping[str, Any]) -> Node:
+    if isinstance(filenames, BaseDataset):
+        return filenames.__keepset_node__()
+    if isinstance(filenames, np.ndarray):
+        filenames = filenames.ravel().tolist()
+    names = file_names(filenames, dict(options))
+    tensors = np.empty(len(names), object)
+    tensors[:] = [os.fsencode(each) for each in names]
+    # Files on a disk count by their content when somebody asks what a pipeline reads.
+    kind = ListFiles if names and all(map(is_local, names)) else FromTensorSlices
+    return kind(tensors=tensors)
+
+
+def _one_file(name: bytes) -> Node:
+    tensors = np.empty(1, object)
+    tensors[0] = name
+    return FromTensorSlices(tensors=tensors)
+
+
+def parse_stage(node: Node, features: Any, name: str | None) -> Node:
+    """The stage that parses Examples."""
+    return ParseExample(parent=node, features=check_features(features), name=name)

@@ -1,0 +1,1 @@
+"""Other people's files, read and written without the programs that made them."""

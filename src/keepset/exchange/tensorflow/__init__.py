@@ -1,0 +1,1 @@
+"""TensorFlow's files: records, examples, saved data sets and snapshots."""

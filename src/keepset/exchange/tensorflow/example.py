@@ -1,0 +1,428 @@
+"""tf.train.Example and SequenceExample: messages of named lists, built, written and read."""
+
+from __future__ import annotations
+
+import struct
+from abc import ABC, abstractmethod
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from keepset.errors import ElementError
+from keepset.exchange.tensorflow.wire import (
+    BYTES,
+    FIXED32,
+    VARINT,
+    bytes_field,
+    fields,
+    packed_varints,
+    signed,
+    varints,
+)
+
+
+class _Message(ABC):
+    """What all of these messages can do."""
+
+    def SerializeToString(self, deterministic: bool = True) -> bytes:  # noqa: N802
+        """The bytes of the message, with its keys in their order."""
+        return b"".join(self._parts())
+
+    @abstractmethod
+    def _parts(self) -> Iterator[bytes]: ...
+
+    @classmethod
+    def FromString(cls, data: bytes) -> Self:  # noqa: N802
+        """The message that these bytes are; an ElementError if they are none."""
+        message = cls()
+        message.ParseFromString(data)
+        return message
+
+    def ParseFromString(self, data: Any) -> int:  # noqa: N802
+        """Take over what these bytes hold; how many they are."""
+        whole = bytes(data)
+        self.__init__()  # type: ignore[misc]
+        try:
+            self._read(whole)
+        except ValueError as error:
+            raise ElementError(f"the bytes are no {type(self).__name__}: {error}") from error
+        return len(whole)
+
+    @abstractmethod
+    def _read(self, data: bytes) -> None: ...
+
+    def ByteSize(self) -> int:  # noqa: N802
+        """How many bytes the message takes."""
+        return len(self.SerializeToString())
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self.__dict__ == other.__dict__
+
+    __hash__ = None  # type: ignore[assignment]  # it can be changed
+
+    def __repr__(self) -> str:
+        return "\n".join(self._text(""))
+
+    @abstractmethod
+    def _text(self, indent: str) -> Iterator[str]: ...
+
+
+class _List(_Message):
+    """Values of one kind."""
+
+    number: ClassVar[int]
+
+    def __init__(self, value: Iterable[Any] = ()) -> None:
+        self.value: list[Any] = [self._checked(item) for item in value]
+
+    @classmethod
+    @abstractmethod
+    def _checked(cls, item: Any) -> Any: ...
+
+    def _text(self, indent: str) -> Iterator[str]:
+        for item in self.value:
+            shown = f'"{_escaped(item)}"' if isinstance(item, bytes) else item
+            yield f"{indent}value: {shown}"
+
+
+def _escaped(data: bytes) -> str:
+    return "".join(
+        chr(octet) if 32 <= octet < 127 and octet not in b'"\\' else f"\\{octet:03o}"
+        for octet in data
+    )
+
+
+class BytesList(_List):
+    """Byte strings.
+
+    Example:
+        >>> BytesList(value=[b"a", b""]).SerializeToString().hex()
+        '0a01610a00'
+    """
+
+    number = 1
+
+    @classmethod
+    def _checked(cls, item: Any) -> bytes:
+        if isinstance(item, bytes | bytearray | memoryview):
+            return bytes(item)
+        raise TypeError(f"a BytesList holds bytes, not {type(item).__name__}: {item!r:.60}")
+
+    def _parts(self) -> Iterator[bytes]:
+        return (bytes_field(1, item) for item in self.value)
+
+    def _read(self, data: bytes) -> None:
+        self.value += [value for field, kind, value in fields(data) if (field, kind) == (1, BYTES)]
+
+
+class FloatList(_List):
+    """Numbers of 32 bits with a point."""
+
+    number = 2
+
+    @classmethod
+    def _checked(cls, item: Any) -> float:
+        return struct.unpack("<f", struct.pack("<f", float(item)))[0]  # type: ignore[no-any-return]
+
+    def _parts(self) -> Iterator[bytes]:
+        if self.value:
+            yield bytes_field(1, np.array(self.value, "<f4").tobytes())
+
+    def _read(self, data: bytes) -> None:
+        self.value += floats_of(data).tolist()
+
+
+class Int64List(_List):
+    """Whole numbers."""
+
+    number = 3
+
+    @classmethod
+    def _checked(cls, item: Any) -> int:
+        if isinstance(item, float | np.floating):
+            raise TypeError(f"an Int64List holds whole numbers, not {item!r}")
+        number = int(item)
+        if not -(1 << 63) <= number < 1 << 63:
+            raise ValueError(f"{number} does not fit into 64 bits")
+        return number
+
+    def _parts(self) -> Iterator[bytes]:
+        if self.value:
+            yield bytes_field(1, varints(np.array(self.value, np.int64)))
+
+    def _read(self, data: bytes) -> None:
+        self.value += integers_of(data).tolist()
+
+
+def floats_of(data: bytes) -> Any:
+    """The values of a FloatList, packed or not."""
+    parts = [
+        value for field, kind, value in fields(data) if field == 1 and kind in (BYTES, FIXED32)
+    ]
+    joined = parts[0] if len(parts) == 1 else b"".join(parts)
+    if len(joined) % 4:
+        raise ValueError("a list of numbers ends within one of them")
+    return np.frombuffer(joined, "<f4")
+
+
+def integers_of(data: bytes) -> Any:
+    """The values of an Int64List, packed or not."""
+    found = [
+        np.array([signed(value)], np.int64)
+        if kind == VARINT
+        else packed_varints(value).view(np.int64)
+        for field, kind, value in fields(data)
+        if field == 1 and kind in (BYTES, VARINT)
+    ]
+    if len(found) == 1:
+        return found[0]
+    return np.concatenate(found) if found else np.zeros(0, np.int64)
+
+
+_KINDS: dict[str, type[_List]] = {
+    "bytes_list": BytesList,
+    "float_list": FloatList,
+    "int64_list": Int64List,
+}
+
+
+class Feature(_Message):
+    """A list of one of the three kinds, or nothing.
+
+    Example:
+        >>> feature = Feature(int64_list=Int64List(value=[1, 300]))
+        >>> feature.WhichOneof("kind"), feature.int64_list.value
+        ('int64_list', [1, 300])
+    """
+
+    def __init__(
+        self,
+        bytes_list: BytesList | None = None,
+        float_list: FloatList | None = None,
+        int64_list: Int64List | None = None,
+    ) -> None:
+        self._chosen: str | None = None  # which may be empty
+        given = {"bytes_list": bytes_list, "float_list": float_list, "int64_list": int64_list}
+        self._lists: dict[str, _List] = {}
+        for name, made in given.items():
+            if made is not None and type(made) is not _KINDS[name]:
+                kind = _KINDS[name].__name__
+                raise TypeError(f"{name} must be a {kind}, not {type(made).__name__}")
+            if made is not None:
+                self._lists, self._chosen = {name: made}, name
+
+    def WhichOneof(self, name: str) -> str | None:  # noqa: N802
+        """Which kind of list there is: ``"bytes_list"`` and so on."""
+        if name != "kind":
+            raise ValueError(f"a Feature has the choice 'kind', not {name!r}")
+        filled = [kind for kind, made in self._lists.items() if made.value]
+        return filled[-1] if filled else self._chosen
+
+    def HasField(self, name: str) -> bool:  # noqa: N802
+        """Whether that kind of list is there."""
+        return self.WhichOneof("kind") == name
+
+    @property
+    def bytes_list(self) -> BytesList:
+        return self._list("bytes_list")  # type: ignore[return-value]
+
+    @property
+    def float_list(self) -> FloatList:
+        return self._list("float_list")  # type: ignore[return-value]
+
+    @property
+    def int64_list(self) -> Int64List:
+        return self._list("int64_list")  # type: ignore[return-value]
+
+    def _list(self, kind: str) -> _List:
+        """The list of a kind, which counts once something is in it."""
+        if kind not in self._lists:
+            self._lists[kind] = _KINDS[kind]()
+        return self._lists[kind]
+
+    def _parts(self) -> Iterator[bytes]:
+        kind = self.WhichOneof("kind")
+        if kind is not None:
+            made = self._list(kind)
+            yield bytes_field(made.number, made.SerializeToString())
+
+    def _read(self, data: bytes) -> None:
+        for field, kind, value in fields(data):
+            for name, made in _KINDS.items():
+                if made.number == field and kind == BYTES:
+                    if self._chosen != name:
+                        self._lists, self._chosen = {name: made()}, name
+                    self._lists[name]._read(value)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Feature):
+            return NotImplemented
+        kind = self.WhichOneof("kind")
+        return kind == other.WhichOneof("kind") and (
+            kind is None or self._list(kind) == other._list(kind)
+        )
+
+    __hash__ = None
+
+    def _text(self, indent: str) -> Iterator[str]:
+        kind = self.WhichOneof("kind")
+        if kind is not None:
+            yield f"{indent}{kind} {{"
+            yield from self._list(kind)._text(f"{indent}  ")
+            yield f"{indent}}}"
+
+
+class _Map(_Message):
+    """Messages by name."""
+
+    _field: ClassVar[str]
+    _made: ClassVar[Callable[[], Any]]
+
+    def __init__(self, named: Mapping[str, Any] | None = None) -> None:
+        made = type(self)._made
+        self._named: defaultdict[str, Any] = defaultdict(made)
+        for key, value in (named or {}).items():
+            if not isinstance(key, str):
+                raise TypeError(f"features are named by texts, not by {key!r:.60}")
+            if not isinstance(value, made):  # type: ignore[arg-type]
+                raise TypeError(f"{key!r} is a {type(value).__name__}, not a {made.__name__}")
+            self._named[key] = value
+
+    def _parts(self) -> Iterator[bytes]:
+        for key in sorted(self._named):
+            value = self._named[key].SerializeToString()
+            yield bytes_field(1, bytes_field(1, key.encode()) + bytes_field(2, value))
+
+    def _read(self, data: bytes) -> None:
+        for field, kind, entry in fields(data):
+            if field != 1 or kind != BYTES:
+                continue
+            key, value = "", type(self)._made()
+            for number, inner, item in fields(entry):
+                if number == 1 and inner == BYTES:
+                    key = item.decode()
+                elif number == 2 and inner == BYTES:
+                    value._read(item)
+            self._named[key] = value
+
+    def _text(self, indent: str) -> Iterator[str]:
+        for key in sorted(self._named):
+            yield f"{indent}{self._field} {{"
+            yield f'{indent}  key: "{_escaped(key.encode())}"'
+            yield f"{indent}  value {{"
+            yield from self._named[key]._text(f"{indent}    ")
+            yield f"{indent}  }}"
+            yield f"{indent}}}"
+
+
+class Features(_Map):
+    """Features by name.
+
+    Example:
+        >>> features = Features(feature={"a": Feature(int64_list=Int64List(value=[1]))})
+        >>> features.feature["a"].int64_list.value
+        [1]
+    """
+
+    _field = "feature"
+    _made = Feature
+
+    def __init__(self, feature: Mapping[str, Feature] | None = None) -> None:
+        super().__init__(feature)
+
+    @property
+    def feature(self) -> dict[str, Feature]:
+        return self._named
+
+
+class FeatureList(_Message):
+    """One feature for each step of a sequence."""
+
+    def __init__(self, feature: Iterable[Feature] = ()) -> None:
+        self.feature: list[Feature] = list(feature)
+
+    def _parts(self) -> Iterator[bytes]:
+        return (bytes_field(1, feature.SerializeToString()) for feature in self.feature)
+
+    def _read(self, data: bytes) -> None:
+        for field, kind, value in fields(data):
+            if field == 1 and kind == BYTES:
+                feature = Feature()
+                feature._read(value)
+                self.feature.append(feature)
+
+    def _text(self, indent: str) -> Iterator[str]:
+        for feature in self.feature:
+            yield f"{indent}feature {{"
+            yield from feature._text(f"{indent}  ")
+            yield f"{indent}}}"
+
+
+class FeatureLists(_Map):
+    """Lists of features by name."""
+
+    _field = "feature_list"
+    _made = FeatureList
+
+    def __init__(self, feature_list: Mapping[str, FeatureList] | None = None) -> None:
+        super().__init__(feature_list)
+
+    @property
+    def feature_list(self) -> dict[str, FeatureList]:
+        return self._named
+
+
+class _Parts(_Message):
+    """A message of one or two parts, each in a field of its own."""
+
+    _names: ClassVar[tuple[str, ...]]
+
+    def _parts(self) -> Iterator[bytes]:
+        for number, name in enumerate(self._names, 1):
+            data = getattr(self, name).SerializeToString()
+            if data:
+                yield bytes_field(number, data)
+
+    def _read(self, data: bytes) -> None:
+        for field, kind, value in fields(data):
+            if 1 <= field <= len(self._names) and kind == BYTES:
+                getattr(self, self._names[field - 1])._read(value)
+
+    def _text(self, indent: str) -> Iterator[str]:
+        for name in self._names:
+            yield f"{indent}{name} {{"
+            yield from getattr(self, name)._text(f"{indent}  ")
+            yield f"{indent}}}"
+
+
+class Example(_Parts):
+    """One element as features by name.
+
+    Example:
+        >>> one = Example(Features({"a": Feature(int64_list=Int64List([1, -1, 300]))}))
+        >>> one.SerializeToString().hex()
+        '0a180a160a016112111a0f0a0d01ffffffffffffffffff01ac02'
+        >>> Example.FromString(one.SerializeToString()) == one
+        True
+    """
+
+    _names = ("features",)
+
+    def __init__(self, features: Features | None = None) -> None:
+        self.features = Features() if features is None else features
+
+
+class SequenceExample(_Parts):
+    """One element with features of the whole, and of each step of a sequence."""
+
+    _names = ("context", "feature_lists")
+
+    def __init__(
+        self, context: Features | None = None, feature_lists: FeatureLists | None = None
+    ) -> None:
+        self.context = Features() if context is None else context
+        self.feature_lists = FeatureLists() if feature_lists is None else feature_lists

@@ -1,0 +1,62 @@
+"""Names of files: a path or a url each, some with wildcards."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from fnmatch import fnmatchcase
+from typing import Any, Final
+
+from keepset.errors import InvalidArgumentError, NoFilesError
+from keepset.storage import Store, open_store
+
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_MAGIC: Final = re.compile(r"[*?\[]")
+
+
+def file_names(given: Any, options: dict[str, Any]) -> list[str]:
+    """The files that are meant, wildcards resolved, each pattern's in the order of their names.
+
+    Raises:
+        NoFilesError: A pattern matches nothing.
+    """
+    values = [given] if isinstance(given, str | bytes | os.PathLike) else list(given)
+    names: list[str] = []
+    for value in values:
+        if not isinstance(value, str | bytes | os.PathLike):
+            raise InvalidArgumentError(
+                f"file names are texts or paths, not {type(value).__name__}: {value!r:.60}"
+            )
+        text = os.fsdecode(value)
+        names += _matches(text, options) if _MAGIC.search(text) else [text]
+    return names
+
+
+def _matches(pattern: str, options: dict[str, Any]) -> list[str]:
+    if _SCHEME.match(pattern) is None:
+        # A file may be called so.
+        found = [pattern] if os.path.exists(pattern) else sorted(glob.glob(pattern))
+    else:
+        folder = pattern[: _MAGIC.search(pattern).start()].rpartition("/")[0]  # type: ignore[union-attr]
+        store = open_store(folder, **options)
+        urls = (store.object_url(info.name) for info in store.list(""))
+        found = [url for url in urls if fnmatchcase(url, pattern)]
+    if not found:
+        raise NoFilesError(f"no file matches {pattern!r}; check the pattern and the folder")
+    return found
+
+
+def store_of(name: str, options: dict[str, Any] | None) -> tuple[Store, str]:
+    """The store that holds a file, and the file's name in it."""
+    if _SCHEME.match(name) is None:
+        folder, file = os.path.split(os.path.abspath(name))
+    else:
+        folder, _, file = name.rpartition("/")
+    if not file:
+        raise InvalidArgumentError(f"{name!r} names a folder, and a file is needed")
+    return open_store(folder, **(options or {})), file
+
+
+def is_local(name: str) -> bool:
+    return _SCHEME.match(name) is None

@@ -1,0 +1,403 @@
+"""TFRecord: records one behind the other, each with its length and two checksums."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from keepset.core.dtypes import Array
+from keepset.errors import CorruptRecordError
+from keepset.exchange.tensorflow.masked_crc import (
+    checksums,
+    checksums_of_lengths,
+    masked_crc,
+    unmasked,
+)
+
+HEAD_BYTES: Final = 12
+FRAME_BYTES: Final = 16
+_length_at = struct.Struct("<Q").unpack_from
+_head = struct.Struct("<QI")
+_foot = struct.Struct("<I")
+# Runs of records of one length are found by looking at so many at first, then at more and more.
+_SHORTEST_RUN, _LONGEST_RUN = 16, 1 << 16
+# Where nothing runs, so many are looked at one by one before it is tried again.
+_ONE_BY_ONE: Final = 128
+_SEARCH_BYTES: Final = 1 << 16
+# Larger records are not looked for behind damage.
+_SEARCHED_RECORD_BYTES: Final = 64 << 20
+# Of records that are given together.
+MOST_BYTES: Final = 8 << 20
+# No message can be larger than half of that; a length beyond it is damage with a fitting checksum.
+_MOST_RECORD_BYTES: Final = 1 << 32
+
+
+def frame(data: bytes) -> bytes:
+    """A record as it stands in a file.
+
+    Example:
+        >>> frame(b"hello").hex()
+        '0500000000000000eab2043e68656c6c6fbb1f1c19'
+    """
+    length = len(data).to_bytes(8, "little")
+    return b"".join((length, _foot.pack(masked_crc(length)), data, _foot.pack(masked_crc(data))))
+
+
+class Records(NamedTuple):
+    """Some records, where they lie in memory: ``data[starts[i] : starts[i] + lengths[i]]``.
+
+    ``pieces`` are the same as bytes or views.
+    """
+
+    data: memoryview
+    starts: Array
+    lengths: Array
+    pieces: list[Any]
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def cut(self, start: int, stop: int) -> Records:
+        """Those from ``start`` to ``stop``."""
+        rows = slice(start, stop)
+        return Records(self.data, self.starts[rows], self.lengths[rows], self.pieces[rows])
+
+    def every(self, step: int, first: int) -> Records:
+        """Each ``step``-th one, from ``first`` on."""
+        if step == 1:
+            return self
+        rows = slice(first, None, step)
+        return Records(self.data, self.starts[rows], self.lengths[rows], self.pieces[rows])
+
+
+_NONE: Final = Records(memoryview(b""), np.zeros(0, np.int64), np.zeros(0, np.int64), [])
+
+
+class RecordReader:
+    """Reads the records of one file, many at a time.
+
+    What is damaged is an error once; the next ``read`` goes on behind it, at the next record whose
+    length and checksum fit each other. Records that belong together are given together.
+
+    Args:
+        pieces: The bytes of the file, uncompressed.
+        where: The file, for messages.
+        verify: Whether to compare the records with their checksums.
+        as_bytes: Whether ``pieces`` of records are bytes, rather than views.
+        group: How many records belong together. Of groups, none is given behind damage.
+        first: The number of the first record, and ``offset`` where its bytes begin.
+        remedy: What to do about damage, for messages.
+    """
+
+    def __init__(
+        self,
+        pieces: Iterator[memoryview],
+        where: str,
+        *,
+        verify: bool = True,
+        as_bytes: bool = False,
+        group: int = 1,
+        first: int = 0,
+        offset: int = 0,
+        remedy: str = "restore the file from a copy",
+    ) -> None:
+        self._pieces, self._where, self._verify, self._as_bytes = pieces, where, verify, as_bytes
+        self._group, self._remedy = group, remedy
+        self._data, self._at = memoryview(b""), 0
+        self._base = offset  # where the data that is held begins
+        self._failure: CorruptRecordError | None = None  # of the next read
+        self._broken: str | None = None  # why there are no more pieces, if not because of the end
+        self._has_ended = False
+        self._record = first
+        self._failed_at = (0, 0)  # the record and the byte of the failure
+
+    @property
+    def record(self) -> int:
+        """The number of the next record; what failed comes next until it was told."""
+        return self._record if self._failure is None else self._failed_at[0]
+
+    @property
+    def base(self) -> int:
+        """Where the data that the last records lie in begins, in what is not compressed."""
+        return self._base
+
+    @property
+    def offset(self) -> int:
+        """Where the next record begins, counted in what is not compressed."""
+        return self._base + self._at if self._failure is None else self._failed_at[1]
+
+    def read(self, most: int, most_bytes: int = MOST_BYTES) -> Records:
+        """At least one and at most so many records; none at the end.
+
+        Raises:
+            CorruptRecordError: Something is damaged, behind the records that came before.
+        """
+        while self._failure is None:
+            starts, lengths = _scan(self._data, self._at, most, most_bytes, self._group)
+            whole = len(starts) - len(starts) % self._group
+            if whole:
+                found = self._checked(starts[:whole], lengths[:whole])
+                if len(found):
+                    return found
+            elif not self._more(starts, lengths):
+                return _NONE
+        failure, self._failure = self._failure, None
+        if self._group > 1:
+            self._data, self._at, self._has_ended, self._broken = memoryview(b""), 0, True, None
+        raise failure
+
+    def advance_to(self, record: int) -> None:
+        """Pass over the records before one, whose lengths are checked but not what is in them."""
+        verify, self._verify = self._verify, False
+        try:
+            while self.record < record:
+                with suppress(CorruptRecordError):  # it was told when it was met
+                    if not len(self.read(min(record - self.record, _LONGEST_RUN), 1 << 62)):
+                        return
+        finally:
+            self._verify = verify
+
+    def close(self) -> None:
+        """Let go of the file."""
+        close = getattr(self._pieces, "close", None)
+        if close is not None:
+            close()
+        self._data, self._at, self._has_ended = memoryview(b""), 0, True
+
+    def _checked(self, starts: Array, lengths: Array) -> Records:
+        """The records as far as their checksums fit; what comes after those is a failure."""
+        data = self._data
+        octets = np.frombuffer(data, np.uint8)
+        good = _stored(octets, starts - 4) == _expected(lengths)
+        count = len(starts) if good.all() else int(good.argmin())
+        head_is_bad = count < len(starts)
+        starts, lengths = starts[:count], lengths[:count]
+        stops = starts + lengths
+        spans = zip(starts.tolist(), stops.tolist(), strict=True)
+        pieces: list[Any] = (
+            [data[start:stop].tobytes() for start, stop in spans]
+            if self._as_bytes
+            else [data[start:stop] for start, stop in spans]
+        )
+        found = Records(data, starts, lengths, pieces)
+        if self._verify and count:
+            good = checksums(pieces) == unmasked(_stored(octets, stops))
+            if not good.all():
+                return self._up_to_damage(found, int(good.argmin()))
+        if head_is_bad:
+            found = found.cut(0, count - count % self._group)
+        if count:
+            self._at = int(stops[-1]) + 4
+            self._record += count
+        if head_is_bad:
+            self._lose_the_way("its length fails its checksum")
+        return found
+
+    def _up_to_damage(self, found: Records, bad: int) -> Records:
+        at = int(found.starts[bad]) - HEAD_BYTES
+        self._fail(self._record + bad, self._base + at, "fails its checksum")
+        self._at = at + int(found.lengths[bad]) + FRAME_BYTES
+        self._record += bad + 1
+        return found.cut(0, bad - bad % self._group)
+
+    def _lose_the_way(self, what: str) -> None:
+        """Note that a record cannot be found, and go to the next one that can be."""
+        self._fail(self._record, self._base + self._at, what)
+        self._record += 1
+        self._at += 1
+        while True:
+            found = _next_head(self._data, self._at)
+            # A head may lie across the end of what is there.
+            self._at = max(self._at, len(self._data) - HEAD_BYTES + 1) if found is None else found
+            if found is not None and self._is_record_here():
+                return
+            if found is not None:
+                self._at += 1
+                continue
+            piece = self._piece()
+            if piece is None:
+                self._at = len(self._data)
+                return
+            self._hold([self._data[self._at :], piece])
+
+    def _is_record_here(self) -> bool:
+        """Whether what looks like a head is one: eight bytes and their checksum may be a record."""
+        length = _length_at(self._data, self._at)[0]
+        if length > _SEARCHED_RECORD_BYTES:
+            return False
+        parts, size = [self._data[self._at :]], len(self._data) - self._at
+        while size < length + FRAME_BYTES and (piece := self._piece()) is not None:
+            parts.append(piece)
+            size += len(piece)
+        if len(parts) > 1:
+            self._hold(parts)
+        start = self._at + HEAD_BYTES
+        stored = self._data[start + length : start + length + 4]
+        return len(stored) == 4 and masked_crc(
+            self._data[start : start + length]
+        ) == int.from_bytes(stored, "little")
+
+    def _more(self, starts: Array, lengths: Array) -> bool:
+        """Hold more bytes, for whole records are not enough; False at the end of the file.
+
+        It is a failure if the file ends within a record or a group.
+        """
+        last = int(starts[-1] + lengths[-1]) + 4 if len(starts) else self._at
+        left, byte = len(self._data) - last, self._base + last
+        wanted = FRAME_BYTES
+        if left >= HEAD_BYTES:
+            length = _length_at(self._data, last)[0]
+            if not _is_head(self._data, last) or length > _MOST_RECORD_BYTES:
+                self._at, self._record = last, self._record + len(starts)
+                self._lose_the_way("its length fails its checksum")
+                return True
+            wanted += length
+        # A long record comes in many pieces, which are joined once.
+        parts, size = [self._data[self._at :]], left
+        while size < wanted and (piece := self._piece()) is not None:
+            parts.append(piece)
+            size += len(piece)
+        if size > left:
+            self._hold(parts)
+        if size >= wanted:
+            return True
+        if not size and not len(starts) and self._broken is None:
+            return False
+        self._fail_at_end(len(starts), byte, wanted - size)
+        return True
+
+    def _fail_at_end(self, records: int, byte: int, lacking: int) -> None:
+        what = f"is cut: the file ends at least {lacking} bytes too early"
+        if records and lacking == FRAME_BYTES:
+            what = f"is missing, for the element that begins {records} records before it"
+        if self._broken is not None:
+            what, self._broken = f"cannot be read: {self._broken}", None
+        self._fail(self._record + records, byte, what)
+        self._record += records + 1
+        self._at = len(self._data)
+
+    def _hold(self, parts: list[memoryview]) -> None:
+        self._base += self._at
+        self._at = 0
+        filled = [part for part in parts if len(part)]
+        self._data = filled[0] if len(filled) == 1 else memoryview(b"".join(filled))
+
+    def _piece(self) -> memoryview | None:
+        if self._has_ended:
+            return None
+        try:
+            piece = next(self._pieces, None)
+        except ValueError as error:
+            # What was already made of the stream comes first.
+            self._broken, piece = str(error), None
+        self._has_ended = piece is None
+        return piece
+
+    def _fail(self, record: int, byte: int, what: str) -> None:
+        self._failed_at = record, byte
+        self._failure = CorruptRecordError(
+            f"{self._where}: record {record} at byte {byte} {what}; {self._remedy}",
+            path=self._where,
+            record=record,
+            byte=byte,
+        )
+
+
+def _scan(data: memoryview, at: int, most: int, most_bytes: int, least: int) -> tuple[Array, Array]:
+    """Where the payloads of whole records begin, and their lengths, as the lengths tell.
+
+    At most so many, and about so many bytes, unless there would be too few.
+    """
+    starts: list[Array] = []
+    lengths: list[Array] = []
+    count, end, enough = 0, len(data), at + most_bytes
+    while count < most and end - at >= FRAME_BYTES and (at < enough or count < least):
+        size = _length_at(data, at)[0]
+        if size > end - at - FRAME_BYTES:
+            break
+        room = (min(end, enough) - at) // (size + FRAME_BYTES)
+        run = _run(data, at, size, min(most - count, max(room, 1)))
+        if run >= _SHORTEST_RUN:
+            starts.append(at + HEAD_BYTES + np.arange(run) * (size + FRAME_BYTES))
+            lengths.append(np.full(run, size, np.int64))
+            at += run * (size + FRAME_BYTES)
+            count += run
+        else:
+            few = _ONE_BY_ONE if count >= least else least - count
+            stop = enough if count >= least else end
+            at, found, sizes = _one_by_one(data, at, min(most - count, few), stop)
+            starts.append(np.array(found, np.int64))
+            lengths.append(np.array(sizes, np.int64))
+            count += len(found)
+    if len(starts) == 1:
+        return starts[0], lengths[0]
+    if not starts:
+        return _NONE.starts, _NONE.lengths
+    return np.concatenate(starts), np.concatenate(lengths)
+
+
+def _run(data: memoryview, at: int, size: int, most: int) -> int:
+    """How many records follow each other that all have one length."""
+    stride = size + FRAME_BYTES
+    looked, window = 1, _SHORTEST_RUN
+    while looked < most:
+        stop = min(most, looked + window)
+        found = np.ndarray((stop - looked,), "<u8", data, at + looked * stride, (stride,))
+        alike = found == size
+        if not alike.all():
+            return looked + int(alike.argmin())
+        looked, window = stop, 4 * window
+    return most
+
+
+def _one_by_one(
+    data: memoryview, at: int, most: int, enough: int
+) -> tuple[int, list[int], list[int]]:
+    starts, lengths = [], []
+    end = len(data) - FRAME_BYTES
+    while most and at <= end and at < enough:
+        size = _length_at(data, at)[0]
+        if size > end - at:
+            break
+        starts.append(at + HEAD_BYTES)
+        lengths.append(size)
+        at += size + FRAME_BYTES
+        most -= 1
+    return at, starts, lengths
+
+
+def _stored(octets: Array, places: Array) -> Array:
+    """The checksums that stand at some places."""
+    found: Array = octets[places[:, np.newaxis] + np.arange(4)]
+    return found.view("<u4").reshape(len(places))
+
+
+def _expected(lengths: Array) -> Array:
+    """The checksums that lengths must have."""
+    if (lengths == lengths[0]).all():
+        return checksums_of_lengths(lengths[:1])
+    return checksums_of_lengths(lengths)
+
+
+def _is_head(data: memoryview, at: int) -> bool:
+    return masked_crc(data[at : at + 8]) == int.from_bytes(data[at + 8 : at + 12], "little")
+
+
+def _next_head(data: memoryview, at: int) -> int | None:
+    """Where the next record may begin: at a length that fits its checksum."""
+    octets = np.frombuffer(data, np.uint8)
+    last = len(data) - HEAD_BYTES
+    while at <= last:
+        stop = min(last + 1, at + _SEARCH_BYTES)
+        windows = np.lib.stride_tricks.sliding_window_view(octets[at : stop + 11], HEAD_BYTES)
+        lengths = np.ascontiguousarray(windows[:, :8]).view("<u8").reshape(-1)
+        stored = np.ascontiguousarray(windows[:, 8:]).view("<u4").reshape(-1)
+        found = np.flatnonzero(checksums_of_lengths(lengths) == stored)
+        if len(found):
+            return at + int(found[0])
+        at = stop
+    return None

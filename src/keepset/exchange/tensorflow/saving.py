@@ -1,0 +1,199 @@
+"""Saving for TensorFlow: a folder that ``tf.data.Dataset.load`` reads."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+from typing import Any, Final
+
+import numpy as np
+
+from keepset.core.chunk import Chunk
+from keepset.core.column import column_spec
+from keepset.core.node import INFINITE, Node
+from keepset.core.pace import Pace
+from keepset.core.run import start
+from keepset.core.spec import LeafSpec, Spec, common_supertype, structure_and_leaves
+from keepset.errors import ElementError, InvalidArgumentError, UnknownSpecError
+from keepset.exchange.tensorflow.components import messages_of, stored_dtype
+from keepset.exchange.tensorflow.compression import compression_named
+from keepset.exchange.tensorflow.part_file import PartFile
+from keepset.exchange.tensorflow.record_writer import RecordWriter
+from keepset.exchange.tensorflow.saved_files import METADATA, SPEC
+from keepset.exchange.tensorflow.snapshot_metadata import Metadata, metadata_message
+from keepset.exchange.tensorflow.spec_proto import spec_message
+from keepset.snapshot.writing.progress import Progress
+from keepset.snapshot.writing.sharding import shards_of
+from keepset.storage import Store, open_store
+
+_VERSION: Final = 2
+
+
+def save_tensorflow(
+    node: Node,
+    path: str | os.PathLike[str],
+    *,
+    compression: str | None = None,
+    shard_func: Callable[..., Any] | None = None,
+    progress: bool | None = None,
+    options: dict[str, Any] | None = None,
+    resume_as: str | None = None,
+) -> int:
+    """Run a pipeline to its end and keep all of it as TensorFlow would.
+
+    What was saved there before counts until all of it is written; its files stay, as TensorFlow
+    leaves them too. With ``resume_as``, which names the pipeline, what an interruption left in a
+    local folder is gone on with. Gives the number of elements.
+    """
+    if node.cardinality() == INFINITE:
+        raise InvalidArgumentError(
+            f"{node.title} never ends, so it cannot be saved; use take(n) to keep the first n"
+        )
+    store = open_store(path, **(options or {}))
+    if any(True for _ in store.list("commits/")):
+        raise InvalidArgumentError(
+            f"{store.url} holds a data set that Keepset saved; save for TensorFlow at another path"
+        )
+    name = compression_named("SNAPPY" if (compression or "").upper() == "AUTO" else compression)
+    known = node.known_spec()
+    if known is not None:
+        spec_message(known[0])  # an error now rather than at the end
+    if name == "ZLIB" or shard_func is not None or store.is_remote:
+        resume_as = None
+    # A name that is found again, or a new one.
+    run = str(secrets.randbits(64) if resume_as is None else int(resume_as[:16], 16))
+    shown = Progress(f"saving to {store.url} for TensorFlow", node.cardinality(), progress)
+    writer = _Writer(store, run, name, known, resume_as)
+    whole = False
+    try:
+        shown.advance(writer.elements)
+        for chunk in chunks_of(node, skip=writer.elements):
+            shards = None if shard_func is None else shards_of(chunk, shard_func, writer.elements)
+            writer.add(chunk, shards)
+            shown.advance(len(chunk))
+        spec = writer.finish(shown.add_durable)
+        store.put(SPEC, spec_message(spec))
+        # Last, because with this it counts.
+        store.put(METADATA, metadata_message(writer.metadata(spec), int(time.time() * 1e6)))
+        whole = True
+    finally:
+        writer.close()
+        shown.close(whole)
+    return writer.elements
+
+
+def chunks_of(node: Node, skip: int = 0) -> Iterator[Chunk]:
+    """All elements, a few at a time, for those who write them one behind the other."""
+    run = start(node)
+    cursor = node.cursor(run)
+    try:
+        cursor.skip(skip)
+        pace = Pace(True)
+        while True:
+            began = time.perf_counter()
+            chunk = cursor.read(pace.size)
+            if not len(chunk):
+                return
+            seconds = time.perf_counter() - began
+            yield chunk
+            pace.adapt(seconds, chunk.size_bytes)
+    finally:
+        cursor.close()
+        run.session.close()
+
+
+class _Writer:
+    """The files of one run, a shard each."""
+
+    def __init__(
+        self,
+        store: Store,
+        run: str,
+        compression: str,
+        known: tuple[Spec] | None,
+        resume_as: str | None,
+    ) -> None:
+        self._store, self._run, self._compression, self._known = store, run, compression, known
+        self._found: Spec | None = None
+        self._shards: dict[int, RecordWriter] = {}
+        self._part: PartFile | None = None
+        if resume_as is not None and known is not None and structure_and_leaves(known[0])[1]:
+            self._part = PartFile(store.object_url(self._name(0)), resume_as)
+            self._shards[0] = RecordWriter(self._part, compression)
+        self.elements = 0 if self._part is None else self._part.elements
+
+    def _name(self, shard: int) -> str:
+        return f"{self._run}/{shard:08d}.shard/00000000.snapshot"
+
+    def add(self, chunk: Chunk, shards: Any) -> None:
+        """Write elements, to shard 0 if nobody says where they belong."""
+        spec = self._spec_with(chunk)
+        structure, leaves = structure_and_leaves(spec)
+        if chunk.structure != structure:
+            raise ElementError(
+                f"elements that are saved must have one structure: {structure} was expected, but "
+                f"some are {chunk.structure}"
+            )
+        self.elements += len(chunk)
+        if not leaves:
+            return
+        if shards is None:
+            self._write(0, chunk, leaves)
+            return
+        for shard in np.unique(shards).tolist():
+            self._write(shard, chunk.take(np.flatnonzero(shards == shard)), leaves)
+
+    def _spec_with(self, chunk: Chunk) -> Spec:
+        if self._known is not None:
+            return self._known[0]
+        specs = [column_spec(column) for column in chunk.columns]
+        spec = chunk.structure.build(specs)
+        try:
+            joint = spec if self._found is None else common_supertype([self._found, spec])
+        except ElementError as error:
+            raise ElementError(
+                f"elements that are saved must be of one type: {error}; convert them with map, or "
+                "give output_signature"
+            ) from error
+        if joint != self._found:
+            spec_message(joint)  # an error now rather than at the end
+        self._found = joint
+        return joint
+
+    def _write(self, shard: int, chunk: Chunk, leaves: Sequence[LeafSpec]) -> None:
+        if shard not in self._shards:
+            target = self._store.writer(self._name(shard))
+            self._shards[shard] = RecordWriter(target, self._compression)
+        pairs = zip(chunk.columns, leaves, strict=True)
+        messages = [messages_of(column, leaf) for column, leaf in pairs]
+        writer = self._shards[shard]
+        elements = zip(*messages, strict=True)
+        writer.write(messages[0] if len(messages) == 1 else list(chain.from_iterable(elements)))
+        if self._part is not None and writer.is_due:
+            writer.flush()
+            self._part.note(self.elements)
+
+    def finish(self, on_durable: Callable[[int], None]) -> Spec:
+        """Make all files durable; the spec of what they hold."""
+        for writer in self._shards.values():
+            on_durable(writer.finish())
+        if self._known is not None:
+            return self._known[0]
+        if not self.elements:
+            raise UnknownSpecError(
+                "there are no elements to find the element_spec from, and TensorFlow needs one; "
+                "pass output_signature= to the stage that makes them"
+            )
+        return self._found
+
+    def metadata(self, spec: Spec) -> Metadata:
+        dtypes = tuple(stored_dtype(leaf) for leaf in structure_and_leaves(spec)[1])
+        return Metadata(self._run, "", _VERSION, dtypes, self.elements, True)
+
+    def close(self) -> None:
+        """Forget the files that are not finished."""
+        for writer in self._shards.values():
+            writer.abort()

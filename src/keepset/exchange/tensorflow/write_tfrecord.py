@@ -1,0 +1,129 @@
+"""Writing a pipeline to TFRecord files, as Examples or as the records that its elements are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from typing import Any, NamedTuple
+
+from keepset.core.chunk import Chunk
+from keepset.core.dtypes import StringType
+from keepset.core.node import INFINITE, Node
+from keepset.core.spec import Spec, TensorSpec, spec_of
+from keepset.errors import ElementError, InvalidArgumentError
+from keepset.exchange.tensorflow.compression import compression_named
+from keepset.exchange.tensorflow.features import FeatureDescription
+from keepset.exchange.tensorflow.file_names import is_local, store_of
+from keepset.exchange.tensorflow.part_file import PartFile
+from keepset.exchange.tensorflow.record_writer import RecordWriter, Target
+from keepset.exchange.tensorflow.saving import chunks_of
+from keepset.exchange.tensorflow.write_examples import ExampleWriter
+from keepset.snapshot.writing.progress import Progress
+
+
+class Written(NamedTuple):
+    """What was written: how many elements, and what reads them again."""
+
+    elements: int
+    features: dict[str, FeatureDescription]
+
+
+def write_tfrecord(
+    node: Node,
+    path: str | os.PathLike[str],
+    *,
+    compression_type: str | None = None,
+    num_shards: int = 1,
+    serialize: Collection[str] = (),
+    progress: bool | None = None,
+    options: dict[str, Any] | None = None,
+    resume_as: str | None = None,
+) -> Written:
+    """Write all elements.
+
+    With ``resume_as``, which names the pipeline, what an interruption left of one local file is
+    gone on with.
+    """
+    if node.cardinality() == INFINITE:
+        raise InvalidArgumentError(
+            f"{node.title} never ends, so it cannot be written; use take(n) to write the first n"
+        )
+    name, compression = os.fspath(path), compression_named(compression_type)
+    if resume_as is not None and compression == "ZLIB":
+        resume_as = None  # one stream, which cannot be gone on with
+    shown = Progress(f"writing {name}", node.cardinality(), progress)
+    targets = _targets(name, num_shards, options, resume_as)
+    writers = [RecordWriter(target, compression) for target in targets]
+    part = targets[0] if isinstance(targets[0], PartFile) else None
+    given = 0 if part is None else part.elements
+    made: ExampleWriter | None = None
+    whole = False
+    try:
+        shown.advance(given)
+        for chunk in chunks_of(node, skip=given):
+            if made is None:
+                made = ExampleWriter(_spec_of(node, chunk), serialize)
+            records = _records(chunk, made)
+            for shard, writer in enumerate(writers):
+                if own := records[(shard - given) % num_shards :: num_shards]:
+                    writer.write(own)
+            given += len(records)
+            shown.advance(len(records))
+            if part is not None and writers[0].is_due:
+                writers[0].flush()
+                part.note(given)
+        for writer in writers:
+            shown.add_durable(writer.finish())
+        whole = True
+    finally:
+        for writer in writers:
+            writer.abort()  # nothing happens to one that is finished
+        shown.close(whole)
+    features = {} if made is None or _are_records(made.spec) else made.features
+    return Written(given, features)
+
+
+def _targets(
+    name: str, count: int, options: dict[str, Any] | None, resume_as: str | None
+) -> list[Target]:
+    if resume_as is not None and count == 1 and is_local(name):
+        return [PartFile(name, resume_as)]
+    places = [store_of(each, options) for each in shard_names(name, count)]
+    return [store.writer(file) for store, file in places]
+
+
+def shard_names(path: str, count: int) -> list[str]:
+    """The names of the files: the path itself, or numbered ones.
+
+    Example:
+        >>> shard_names("train.tfrecord", 2)
+        ['train-00000-of-00002.tfrecord', 'train-00001-of-00002.tfrecord']
+    """
+    if count < 1:
+        raise InvalidArgumentError(f"num_shards must be at least 1, not {count}")
+    if count == 1:
+        return [path]
+    folder, slash, file = path.rpartition("/")
+    stem, dot, ending = file.partition(".")
+    return [f"{folder}{slash}{stem}-{n:05d}-of-{count:05d}{dot}{ending}" for n in range(count)]
+
+
+def _spec_of(node: Node, first: Chunk) -> Spec:
+    known = node.known_spec()
+    return known[0] if known is not None else spec_of(first.rows[0])
+
+
+def _are_records(spec: Spec) -> bool:
+    """Whether elements are bytes, which are records as they are."""
+    is_scalar = isinstance(spec, TensorSpec) and spec.shape == ()
+    return is_scalar and isinstance(spec.dtype, StringType)
+
+
+def _records(chunk: Chunk, made: ExampleWriter) -> list[bytes]:
+    if _are_records(made.spec):
+        return chunk.rows
+    made.check(chunk.structure)
+    try:
+        return made.examples(chunk.columns)
+    except ElementError as error:
+        raise ElementError(f"an element cannot be written as an Example: {error}") from error

@@ -1,0 +1,139 @@
+"""convert: from every kind of files to every other, and on after an interruption."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.cli.commands import answer, answer_json, complaint, numbers
+
+import keepset as ks
+from keepset.exchange.tensorflow import record_writer
+from keepset.exchange.tensorflow.part_file import PartFile
+
+KINDS = ("keepset", "tensorflow", "tfrecord")
+
+
+def place(folder: Path, kind: str) -> Path:
+    return folder / (f"{kind}.tfrecord" if kind == "tfrecord" else kind)
+
+
+@pytest.mark.parametrize("last", KINDS)
+@pytest.mark.parametrize("first", KINDS)
+def test_every_kind_becomes_every_other(first: str, last: str, tmp_path: Path) -> None:
+    ds = numbers(300)
+    ds.save(tmp_path / "source")
+    answer("convert", tmp_path / "source", place(tmp_path, first), "--to", first)
+    target = place(tmp_path, f"{last}2")
+    if last == "tfrecord":
+        target = tmp_path / "two.tfrecord"
+    said = answer("convert", place(tmp_path, first), target, "--to", last)
+    assert said == f"300 elements written to {target}\n"
+    found = (
+        ks.TFRecordDataset(target).parse_example(ks.infer_features(target))
+        if last == "tfrecord"
+        else ks.load(target)
+    )
+    ks.assert_equal(found.map(dict), ds.map(dict))
+
+
+def test_it_answers_in_json_too(tmp_path: Path) -> None:
+    numbers(5).save(tmp_path / "a")
+    target = tmp_path / "b.tfrecord"
+    assert answer_json("convert", tmp_path / "a", target, "--to", "tfrecord") == {
+        "source": str(tmp_path / "a"),
+        "target": str(target),
+        "kind": "tfrecord",
+        "elements": 5,
+    }
+
+
+def test_records_may_be_taken_as_they_are(tmp_path: Path) -> None:
+    words = [b"one", b"two"]
+    ks.Dataset.from_tensor_slices(words).write_tfrecord(tmp_path / "a.tfrecord", "GZIP")
+    answer("convert", tmp_path / "a.tfrecord", tmp_path / "kept", "--to", "keepset", "--raw")
+    assert list(ks.load(tmp_path / "kept")) == words
+
+
+def test_several_files_are_one_source_and_one_target(tmp_path: Path) -> None:
+    numbers(10).save(tmp_path / "a")
+    target = tmp_path / "b.tfrecord"
+    answer("convert", tmp_path / "a", target, "--to", "tfrecord", "--shards", "3")
+    assert len(list(tmp_path.glob("b-*-of-00003.tfrecord"))) == 3
+    answer("convert", f"{tmp_path}/b-*.tfrecord", tmp_path / "c", "--to", "keepset")
+    assert len(ks.load(tmp_path / "c")) == 10
+
+
+@pytest.mark.parametrize("to", KINDS)
+def test_what_was_interrupted_goes_on(
+    to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    numbers(20_000).save(tmp_path / "a")
+    target = place(tmp_path, to)
+    monkeypatch.setattr(record_writer, "_NOTED_BYTES", 1 << 16)
+    noted: list[int] = []
+    note = PartFile.note
+
+    def stop(self: PartFile, elements: int) -> None:
+        note(self, elements)
+        noted.append(elements)
+        if len(noted) == 2:
+            raise KeyboardInterrupt
+
+    if to != "keepset":  # a snapshot goes on by itself, which other tests look at
+        with monkeypatch.context() as patched:
+            patched.setattr(PartFile, "note", stop)
+            complaint_code = 130
+            assert "interrupted" in complaint(
+                "convert", tmp_path / "a", target, "--to", to, code=complaint_code
+            )
+        assert noted[1] < 20_000
+        assert not target.is_file()
+        begun: list[int] = []
+        opened = PartFile.__init__
+
+        def watched(self: PartFile, path: str, source: str) -> None:
+            opened(self, path, source)
+            begun.append(self.elements)
+
+        monkeypatch.setattr(PartFile, "__init__", watched)
+        answer("convert", tmp_path / "a", target, "--to", to)
+        assert begun == [noted[1]]
+    else:
+        answer("convert", tmp_path / "a", target, "--to", to)
+    found = (
+        ks.TFRecordDataset(target).parse_example(ks.infer_features(target))
+        if to == "tfrecord"
+        else ks.load(target)
+    )
+    assert [int(each["x"]) for each in found] == [*range(20_000)]
+    assert not list(tmp_path.rglob("*.part*"))
+
+
+def test_a_part_of_another_source_does_not_count(tmp_path: Path) -> None:
+    part = PartFile(str(tmp_path / "f"), "one")
+    part.write(b"abc")
+    part.note(3)
+    part.abort()
+
+    def elements(source: str) -> int:
+        opened = PartFile(str(tmp_path / "f"), source)
+        opened.abort()
+        return opened.elements
+
+    assert elements("one") == 3
+    assert elements("two") == 0
+    (tmp_path / "f.part.json").write_text("damaged")
+    assert elements("one") == 0
+
+
+def test_mistakes_are_named(tmp_path: Path) -> None:
+    assert "nothing is kept" in complaint("convert", tmp_path, tmp_path / "b", "--to", "keepset")
+    assert "--to" in complaint("convert", tmp_path, tmp_path / "b", code=2)
+    assert "no file matches" in complaint(
+        "convert", f"{tmp_path}/*.tfrecord", tmp_path / "b", "--to", "keepset"
+    )
+    numbers(3).save(tmp_path / "a")
+    assert "no compression" in complaint(
+        "convert", tmp_path / "a", tmp_path / "b", "--to", "tensorflow", "--compression", "LZ4"
+    )
