@@ -125,6 +125,10 @@ def case(name: str, make: Callable[[], Dataset], expected: Any = None, **how: An
 
 
 # Orders that differ from pass to pass, and those that parallel workers leave to chance.
+EXAMPLES = [
+    ks.Example(ks.Features({"n": ks.Feature(int64_list=ks.Int64List([n]))})).SerializeToString()
+    for n in range(7)
+]
 RESHUFFLED: dict[str, Any] = {"repeatable": False}
 UNORDERED: dict[str, Any] = {"ordered": False}
 # Worker processes take half a second to start: a few checks, and those among the slow tests.
@@ -326,6 +330,7 @@ RUNNING = [
     case("prefetch threads", lambda: Dataset.range(30).map(uneven, 3).prefetch(2), range(30)),
     case("prefetch failing", lambda: Dataset.range(9).map(fail_at(5)).prefetch(2), range(5)),
     case("cache", lambda: Dataset.range(9).map(double).cache(), range(0, 18, 2)),
+    case("parse_example", lambda: Dataset.from_tensor_slices(EXAMPLES).parse_example({"n": ks.FixedLenFeature([], "int64")}), [{"n": n} for n in range(7)]),
     case("select", lambda: Dataset.from_tensor_slices({"a": [1, 2, 3], "b": {"c": [4, 5, 6]}, "d": [7, 8, 9]}).select("d", "b"), [{"b": {"c": c}, "d": d} for c, d in ((4, 7), (5, 8), (6, 9))]),
     case("select rows", lambda: Dataset.range(5).map(lambda x: {"a": x, "b": x * 2}).select("b"), [{"b": 2 * x} for x in range(5)]),
     case("cache shuffle", lambda: reshuffled(9).cache(), range(9), **RESHUFFLED),

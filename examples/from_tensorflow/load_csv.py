@@ -26,11 +26,12 @@ survived = lines.skip(1).filter(lambda line: tf.not_equal(tf.strings.substr(line
 print(len(list(survived)))
 
 # Fields with types and defaults.
-types = [tf.int32, tf.string, -1.0, tf.float32, ""]
+defaults = [0, "", -1.0, 0.0, ""]
 for line in lines.skip(1):
-    fields = tf.io.decode_csv(line, types)
+    fields = tf.io.decode_csv(line, defaults)
     print([field.numpy() for field in fields])
 
+types = [tf.int32, tf.string, tf.float32, tf.float32, tf.string]
 simple = tf.data.experimental.CsvDataset(path, record_defaults=types, header=True)
 for fields in simple.take(2):
     print([field.numpy() for field in fields])

@@ -33,7 +33,7 @@ def serialize_example(feature0, feature1, feature2, feature3):
     return example.SerializeToString()
 
 
-one = tf.train.Example.FromString(serialize_example(False, 4, b"goat", 0.9876))
+one = tf.train.Example.FromString(serialize_example(0, 4, b"goat", 0.9876))
 print(one.features.feature["feature2"].bytes_list.value[0])
 
 count = 1000
@@ -46,7 +46,7 @@ values = generator.normal(size=count)
 path = os.path.join(tempfile.mkdtemp(), "test.tfrecord")
 with tf.io.TFRecordWriter(path) as writer:
     for row in zip(flags, choices, names, values, strict=True):
-        writer.write(serialize_example(bool(row[0]), int(row[1]), row[2], float(row[3])))
+        writer.write(serialize_example(int(row[0]), int(row[1]), row[2], float(row[3])))
 print(os.path.getsize(path), "bytes")
 
 raw_dataset = tf.data.TFRecordDataset([path])

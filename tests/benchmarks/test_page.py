@@ -159,6 +159,10 @@ Not measured yet: `make bench` makes `pipeline.json`.
 
 </details>
 
+## TensorFlow's files
+
+Not measured yet: `python benchmarks/tensorflow_files.py` makes `tensorflow_files.json`.
+
 ## Scaling
 
 ![Lines of Opening, ms, by shards](benchmarks/scaling-opening-ms.svg)

@@ -23,6 +23,8 @@ class _Late:
     """TensorFlow, when a test uses it: the default suite collects this file without having it."""
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
         return getattr(importlib.import_module("tensorflow"), name)
 

@@ -52,8 +52,9 @@ def command(
     """Write a data set as files of another kind.
 
     SOURCE is a data set or snapshot that Keepset or TensorFlow kept, a TFRecord
-    file, or a pattern of such files in quotes; TARGET is a folder or a file. The Examples of TFRecord files are
-    parsed as the first ones of them look, unless there is --raw.
+    file, or a pattern of such files in quotes. TARGET is a folder, or a file for
+    tfrecord. The Examples of TFRecord files are parsed as the first ones of them
+    look, unless there is --raw.
 
     A conversion that was interrupted goes on where it was when the same command is
     run again, but for several TFRecord files, ZLIB, and TensorFlow's files in a
@@ -64,7 +65,7 @@ def command(
       keepset convert /data/tf-saved /data/kept --to keepset --compression ZSTD
       keepset convert '/data/train-*.tfrecord' /data/kept --to keepset
       keepset convert /data/kept /data/for-tf --to tensorflow
-      keepset convert /data/kept /data/all.tfrecord --to tfrecord --compression GZIP
+      keepset convert /data/kept all.tfrecord --to tfrecord --compression GZIP
     """
     count = convert(
         source,

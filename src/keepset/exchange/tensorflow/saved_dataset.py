@@ -87,11 +87,14 @@ def _is_numbered(files: SavedFiles, store: Store) -> bool:
     """Whether each element has its number before it, as without a ``shard_func``.
 
     Then the first elements of the shards count from zero, and the next ones go on by the number of
-    shards.
+    shards, which is that of the writer's processors. Where that would be three or another odd
+    number, what looks like a number is rather the user's own, by which a ``shard_func`` dealt.
     """
     if not files.is_snapshot or files.version < 2 or len(files.dtypes) < 2 or not files.shards:
         return False
-    if files.dtypes[0] != number_of_dtype(np.dtype(np.int64)):
+    count = len(files.shards)
+    is_odd = count > 1 and count % 2 == 1
+    if is_odd or files.dtypes[0] != number_of_dtype(np.dtype(np.int64)):
         return False
     firsts: list[int] = []
     for names in files.shards:
