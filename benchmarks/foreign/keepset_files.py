@@ -37,7 +37,7 @@ def _examples(kind: str, features: Any, compression: str = "") -> ks.Dataset:
 
 
 def _tokens() -> Iterator[Any]:
-    for batch in _records("tokens").batch(BATCH).parse_example(TOKENS):
+    for batch in _records("tokens").parse_example(TOKENS).ragged_batch(BATCH):
         yield {"tokens": batch["tokens"].values, "label": batch["label"]}
 
 

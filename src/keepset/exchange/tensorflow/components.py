@@ -160,7 +160,10 @@ def _alike(records: Records, spec: LeafSpec | None) -> Array | None:
     rows = _matrix(records, size)
     if not (rows[:, : len(head)] == np.frombuffer(head, np.uint8)).all():
         return None
-    values = np.ascontiguousarray(rows[:, len(head) :])
+    values = rows[:, len(head) :]
+    if array.dtype.itemsize > 1:
+        # Wider numbers do not lie where processors want them.
+        values = np.ascontiguousarray(values)
     return values.view(array.dtype).reshape(len(records), *array.shape)
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Any, Final
 
 import cramjam
+from isal import isal_zlib
 
 from keepset.errors import InvalidArgumentError
 from keepset.exchange.tensorflow.masked_crc import masked_crc
@@ -19,6 +20,7 @@ PIECE_BYTES: Final = 4 << 20
 # Of a block that snappy says to hold so much; it makes at most 21 bytes of one.
 _MOST_EXPANSION: Final = 22
 _HEAD_BYTES: Final = 12
+_INFLATE_ERROR: Any = isal_zlib.error  # a class, which its types do not say
 
 
 def compression_named(name: str | None) -> str:
@@ -84,8 +86,8 @@ def _raw_pieces(store: Store, name: str, offset: int) -> Iterator[memoryview]:
 
 
 def _inflated(raw: Iterable[memoryview], window_bits: int) -> Iterator[memoryview]:
-    """Several streams one behind the other are one."""
-    stream = zlib.decompressobj(window_bits)
+    """Several streams one behind the other are one. By isal, which is twice as fast as zlib."""
+    stream = isal_zlib.decompressobj(window_bits)
     has_begun = False
     for whole in raw:
         for start in range(0, len(whole), PIECE_BYTES // 4):
@@ -93,7 +95,7 @@ def _inflated(raw: Iterable[memoryview], window_bits: int) -> Iterator[memoryvie
             while len(data):
                 try:
                     made = stream.decompress(data, PIECE_BYTES)
-                except zlib.error as error:
+                except _INFLATE_ERROR as error:
                     raise ValueError(f"the compressed stream is damaged ({error})") from error
                 has_begun = True
                 if made:
@@ -102,7 +104,7 @@ def _inflated(raw: Iterable[memoryview], window_bits: int) -> Iterator[memoryvie
                 if stream.eof:
                     data, stream, has_begun = (
                         stream.unused_data,
-                        zlib.decompressobj(window_bits),
+                        isal_zlib.decompressobj(window_bits),
                         False,
                     )
     if has_begun:

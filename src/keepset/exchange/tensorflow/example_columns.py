@@ -1,8 +1,8 @@
 """The lists of many Examples at once: one column of values for each key that is wanted.
 
-All Examples are walked through together, one entry of each at a time, by NumPy: their lengths and
-the order of their keys may differ. Those that are written in an unusual way, such as with lists
-that are not packed, are read one by one.
+Those of one length that are written alike are one table. The others are walked through together,
+one entry of each at a time, by NumPy: their lengths and the order of their keys may differ. Those
+that are written in an unusual way, such as with lists that are not packed, are read one by one.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from keepset.core.dtypes import Array, DType, StringType
+from keepset.core.dtypes import Array, DType, StringType, storage_dtype
 from keepset.errors import ElementError
 from keepset.exchange.tensorflow.example import floats_of, integers_of
+from keepset.exchange.tensorflow.example_layout import Span, Table, layout_of
 from keepset.exchange.tensorflow.wire import BYTES, fields, packed_varints
 
 _BYTES_LIST, _FLOAT_LIST, _INT64_LIST = 1, 2, 3
@@ -25,6 +26,8 @@ _FIELD_1, _FIELD_2, _FIELD_3 = 0x0A, 0x12, 0x1A
 # More entries than this are read one by one: each costs a step of all Examples together.
 _MOST_ENTRIES: Final = 1 << 12
 _FEW: Final = 4
+# As many rows of one length are worth a look at whether they are written alike.
+_MANY: Final = 16
 _PADDING: Final = bytes(16)
 
 
@@ -43,6 +46,10 @@ class Lists(NamedTuple):
         found: Array = np.diff(self.offsets)
         return found
 
+    def only(self, rows: Array) -> Lists:
+        """Those of some rows, in their order; the values of others must be none."""
+        return Lists(self.values, _offsets(self.lengths[rows]), self.is_there[rows])
+
 
 def lists_of(examples: Sequence[bytes], wanted: Mapping[str, DType]) -> dict[str, Lists]:
     """The lists of some keys.
@@ -52,11 +59,74 @@ def lists_of(examples: Sequence[bytes], wanted: Mapping[str, DType]) -> dict[str
     """
     if len(examples) < _FEW:
         return _one_by_one(examples, wanted)
-    walk = _Walk(examples, [key.encode() for key in wanted])
+    parts: list[_Part] = []
+    left = np.ones(len(examples), bool)
+    for rows in _of_one_length(examples):
+        part = _alike([examples[row] for row in rows.tolist()], rows, wanted)
+        if part is not None:
+            parts.append(part)
+            left[part.rows] = False
+    rest = np.flatnonzero(left)
+    if len(rest):
+        parts += _walked([examples[row] for row in rest.tolist()], rest, wanted)
+    if len(parts) == 1:
+        return parts[0].lists
+    return {key: _merged([(part.rows, part.lists[key]) for part in parts]) for key in wanted}
+
+
+class _Part(NamedTuple):
+    """The lists of some rows."""
+
+    rows: Array
+    lists: dict[str, Lists]
+
+
+def _of_one_length(examples: Sequence[bytes]) -> list[Array]:
+    """The rows of each length that many have, if these are a good part of all."""
+    lengths = np.fromiter(map(len, examples), np.int64, len(examples))
+    if (lengths == lengths[0]).all():
+        return [np.arange(len(examples))]
+    sizes, counts = np.unique(lengths, return_counts=True)
+    frequent = counts >= _MANY
+    if 4 * counts[frequent].sum() < len(examples):
+        return []
+    return [np.flatnonzero(lengths == size) for size in sizes[frequent].tolist()]
+
+
+def _alike(examples: list[bytes], rows: Array, wanted: Mapping[str, DType]) -> _Part | None:
+    """The rows that are written as the first one; None if these are few."""
+    spans = layout_of(examples[0])
+    if spans is None:
+        return None
+    table = Table(examples, spans)
+    found: dict[str, Lists] = {}
+    places = np.flatnonzero(table.fits)
+    if len(places) < _FEW:
+        return None
+    for key, dtype in wanted.items():
+        span = spans.get(key.encode(), Span(0, []))
+        if span.kind not in (0, _KINDS[dtype.name]):
+            raise _wrong_kind(key, dtype, span.kind, int(rows[places[0]]))
+        if not span.kind:
+            counts = np.zeros(len(places), np.int64)
+            values = np.zeros(0, storage_dtype(dtype))
+        else:
+            try:
+                values, counts = table.values(span)
+            except ValueError:
+                return None  # it is told which row is damaged where they are read one by one
+        is_there = np.full(len(places), span.kind != 0)
+        found[key] = Lists(values, _offsets(counts), is_there)
+    return _Part(rows[places], found)
+
+
+def _walked(examples: list[bytes], rows: Array, wanted: Mapping[str, DType]) -> list[_Part]:
+    """Rows that are written in different ways, gone through together; the oddest one by one."""
+    walk = _Walk(examples, {key.encode(): number for number, key in enumerate(wanted)})
     while True:
         try:
             found = {
-                key: walk.lists(number, key, dtype)
+                key: walk.lists(number, key, dtype, rows)
                 for number, (key, dtype) in enumerate(wanted.items())
             }
             break
@@ -64,15 +134,17 @@ def lists_of(examples: Sequence[bytes], wanted: Mapping[str, DType]) -> dict[str
             walk.is_odd[error.rows] = True
     odd = np.flatnonzero(walk.is_odd)
     if not len(odd):
-        return found
-    rest = _one_by_one([examples[row] for row in odd.tolist()], wanted, odd)
-    return {key: _merged(lists, rest[key], odd) for key, lists in found.items()}
+        return [_Part(rows, found)]
+    usual = np.flatnonzero(~walk.is_odd)
+    kept = {key: lists.only(usual) for key, lists in found.items()}
+    rest = _one_by_one([examples[row] for row in odd.tolist()], wanted, rows[odd])
+    return [_Part(rows[usual], kept), _Part(rows[odd], rest)]
 
 
 class _Walk:
     """Where the lists of each key lie in the Examples, as far as these are written as usual."""
 
-    def __init__(self, examples: Sequence[bytes], keys: Sequence[bytes]) -> None:
+    def __init__(self, examples: Sequence[bytes], keys: Mapping[bytes, int]) -> None:
         self._joined = b"".join([*examples, _PADDING])
         self._octets = np.frombuffer(self._joined, np.uint8)
         count = len(examples)
@@ -131,23 +203,34 @@ class _Walk:
         stops: Array,
     ) -> None:
         """Remember the lists of keys that are wanted; of a key that comes twice, the last."""
-        lengths = key_ends - key_at
-        left = np.arange(len(rows))
-        for number, key in enumerate(self._keys):
-            if not len(left):
-                return
-            here = left[lengths[left] == len(key)]
-            if len(here) and key:
-                window = np.arange(len(key))
-                names = self._octets[key_at[here][:, np.newaxis] + window]
-                here = here[(names == np.frombuffer(key, np.uint8)).all(axis=1)]
-            if len(here):
+        while len(rows):
+            # Most Examples have their keys in one order: what the first one has, all have.
+            key = self._joined[int(key_at[0]) : int(key_ends[0])]
+            same = key_ends - key_at == len(key)
+            if not same.all():
+                places = np.flatnonzero(same)
+                same[places] = self._are(key, key_at[places])
+            else:
+                same = self._are(key, key_at)
+            number = self._keys.get(key)
+            is_all = bool(same.all())
+            if number is not None:
+                here = slice(None) if is_all else same
                 self._kinds[number, rows[here]] = kinds[here]
                 self._starts[number, rows[here]] = starts[here]
                 self._stops[number, rows[here]] = stops[here]
-                if len(here) == len(left):
-                    return
-                left = np.setdiff1d(left, here, assume_unique=True)
+            if is_all:
+                return
+            left = ~same
+            rows, key_at, key_ends = rows[left], key_at[left], key_ends[left]
+            kinds, starts, stops = kinds[left], starts[left], stops[left]
+
+    def _are(self, key: bytes, at: Array) -> Array:
+        """Where the bytes of a key stand."""
+        found = np.ones(len(at), bool)
+        for place, octet in enumerate(key):
+            found &= self._octets[at + place] == octet
+        return found
 
     def _enter(self, at: Array, ends: Array, tag: int | None) -> tuple[Array, Array, Array]:
         """Where what is in a field begins and ends, and whether it is as it should be."""
@@ -185,14 +268,14 @@ class _Walk:
         self.is_odd[rows[~good]] = True
         return rows[good], at[good], ends[good]
 
-    def lists(self, number: int, key: str, dtype: DType) -> Lists:
-        """The lists of a key, of all rows that are not odd; those that are become so here too."""
+    def lists(self, number: int, key: str, dtype: DType, rows_outside: Array) -> Lists:
+        """The lists of a key, of all rows; those of odd ones are empty."""
         kinds, starts, stops = self._kinds[number], self._starts[number], self._stops[number]
         wanted = _KINDS[dtype.name]
         wrong = np.flatnonzero((kinds != 0) & (kinds != wanted) & ~self.is_odd)
         if len(wrong):
             row = int(wrong[0])
-            raise _wrong_kind(key, dtype, int(kinds[row]), row)
+            raise _wrong_kind(key, dtype, int(kinds[row]), int(rows_outside[row]))
         is_there = (kinds == wanted) & ~self.is_odd
         rows = np.flatnonzero(is_there & (stops > starts))
         counts = np.zeros(len(kinds), np.int64)
@@ -335,15 +418,16 @@ def feature_values(data: bytes) -> tuple[int, Any]:
     return kind, [value for field, form, value in fields(payload) if (field, form) == (1, BYTES)]
 
 
-def _merged(usual: Lists, rest: Lists, odd: Array) -> Lists:
-    """The lists of all rows, of which some were read in another way."""
-    lengths = usual.lengths.copy()
-    lengths[odd] = rest.lengths
-    is_there = usual.is_there.copy()
-    is_there[odd] = rest.is_there
-    values = np.concatenate([usual.values, rest.values])
-    starts = usual.offsets[:-1].copy()
-    starts[odd] = len(usual.values) + rest.offsets[:-1]
+def _merged(parts: Sequence[tuple[Array, Lists]]) -> Lists:
+    """The lists of all rows, of which some were read in one way and some in another."""
+    rows = np.concatenate([part for part, _ in parts])
+    place = np.argsort(rows, kind="stable")
+    lengths = np.concatenate([lists.lengths for _, lists in parts])[place]
+    is_there = np.concatenate([lists.is_there for _, lists in parts])[place]
+    values = np.concatenate([lists.values for _, lists in parts])
+    bases = np.cumsum([0, *(len(lists.values) for _, lists in parts[:-1])])
+    firsts = [lists.offsets[:-1] + base for (_, lists), base in zip(parts, bases, strict=True)]
+    starts = np.concatenate(firsts)[place]
     offsets = _offsets(lengths)
-    places = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
-    return Lists(values[places], offsets, is_there)
+    picked = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
+    return Lists(values[picked], offsets, is_there)

@@ -23,6 +23,8 @@ from keepset.exchange.tensorflow.parse_example import (
 )
 from keepset.nodes.row_loop import explain
 
+_FIRST_ROWS, _MOST_ROWS = 16, 1024
+
 
 @stage
 class ParseExample(Node):
@@ -68,11 +70,27 @@ class ParseExample(Node):
 
 
 class _ParseCursor(Cursor):
+    """Parses more than is asked for: a thousand Examples take as long as two hundred."""
+
     def __init__(self, node: ParseExample, parent: Cursor) -> None:
         self._node, self._parent, self._position = node, Marked(parent), 0
+        self._before: State | None = None  # where the parent was before what was parsed ahead
+        self._ahead: Chunk = EMPTY
+        self._given = 0  # of that
+        self._size = _FIRST_ROWS
 
     def read(self, max_rows: int) -> Chunk:
-        chunk = self._parent.read(max_rows)
+        if self._given == len(self._ahead):
+            self._before, self._given, self._ahead = self._parent.state(), 0, EMPTY
+            self._ahead = self._parse(max(max_rows, self._size))
+            self._size = min(4 * self._size, _MOST_ROWS)
+        chunk = self._ahead[self._given : self._given + max_rows]
+        self._given += len(chunk)
+        self._position += len(chunk)
+        return chunk
+
+    def _parse(self, rows: int) -> Chunk:
+        chunk = self._parent.read(rows)
         while len(chunk):
             try:
                 found = self._node.parsed(chunk)
@@ -85,20 +103,25 @@ class _ParseCursor(Cursor):
                 self._parent.unread(chunk[half:])
                 chunk = chunk[:half]
                 continue
-            self._position += len(found)
             return found
         return EMPTY
 
     def skip(self, count: int) -> int:
-        skipped = self._parent.skip(count)
-        self._position += skipped
-        return skipped
+        passed = min(count, len(self._ahead) - self._given)
+        self._given += passed
+        if passed < count:
+            passed += self._parent.skip(count - passed)
+        self._position += passed
+        return passed
 
     def state(self) -> State:
-        return {"parent": self._parent.state(), "position": self._position}
+        left = len(self._ahead) - self._given
+        parent = self._before if left and self._before is not None else self._parent.state()
+        return {"parent": parent, "skip": self._given if left else 0, "position": self._position}
 
     def restore(self, state: State) -> None:
         self._parent.restore(state["parent"])
+        self._parent.skip(state["skip"])
         self._position = state["position"]
 
     def close(self) -> None:

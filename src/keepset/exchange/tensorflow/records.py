@@ -315,6 +315,8 @@ def _scan(data: memoryview, at: int, most: int, most_bytes: int, least: int) -> 
     starts: list[Array] = []
     lengths: list[Array] = []
     count, end, enough = 0, len(data), at + most_bytes
+    if least > 1 and (groups := _run_of_groups(data, at, least, most // least, enough)):
+        return groups
     while count < most and end - at >= FRAME_BYTES and (at < enough or count < least):
         size = _length_at(data, at)[0]
         if size > end - at - FRAME_BYTES:
@@ -338,6 +340,25 @@ def _scan(data: memoryview, at: int, most: int, most_bytes: int, least: int) -> 
     if not starts:
         return _NONE.starts, _NONE.lengths
     return np.concatenate(starts), np.concatenate(lengths)
+
+
+def _run_of_groups(
+    data: memoryview, at: int, size: int, most: int, enough: int
+) -> tuple[Array, Array] | None:
+    """As ``_scan``, if groups of records follow each other that are all like the first one."""
+    _, starts, lengths = _one_by_one(data, at, size, len(data))
+    if len(starts) < size:
+        return None
+    stride = sum(lengths) + size * FRAME_BYTES
+    count = min(most, max(1, (min(len(data), enough) - at) // stride))
+    for start, length in zip(starts, lengths, strict=True):
+        found = np.ndarray((count,), "<u8", data, start - HEAD_BYTES, (stride,))
+        alike = found == length
+        count = count if alike.all() else int(alike.argmin())
+    if count < _SHORTEST_RUN:
+        return None
+    places = np.array(starts) + stride * np.arange(count)[:, np.newaxis]
+    return places.reshape(-1), np.tile(np.array(lengths, np.int64), count)
 
 
 def _run(data: memoryview, at: int, size: int, most: int) -> int:

@@ -138,12 +138,17 @@ def packed_varints(data: bytes | Array) -> Array:
     longest = int(lengths.max())
     if longest >= _LONGEST_VARINT:
         raise ValueError("a number of the message has more than 64 bits")
-    values = (bytes_[starts] & 0x7F).astype(np.uint64)
+    # Most numbers are small: words of 32 bits are half the work. Behind the last number there are
+    # zeros, so that every number can be looked at as if it were as long as the longest.
+    kind: Any = np.uint32 if longest < 4 else np.uint64
+    low = np.append(bytes_ & 0x7F, np.zeros(longest, np.uint8))
+    values: Array = low[starts].astype(kind)
     for place in range(1, longest + 1):
-        there = np.flatnonzero(lengths >= place)
-        more = (bytes_[starts[there] + place] & 0x7F).astype(np.uint64)
-        values[there] |= more << np.uint64(7 * place)
-    return values
+        more: Array = low[starts + place].astype(kind)
+        more <<= kind(7 * place)
+        more *= lengths >= place
+        values |= more
+    return values.astype(np.uint64, copy=False)
 
 
 def varint(value: int) -> bytes:
