@@ -16,7 +16,7 @@ from keepset.core.dtypes import Array, DType, StringType, storage_dtype
 from keepset.errors import ElementError
 from keepset.exchange.tensorflow.example import floats_of, integers_of
 from keepset.exchange.tensorflow.example_layout import Span, Table, layout_of
-from keepset.exchange.tensorflow.wire import BYTES, fields, packed_varints
+from keepset.exchange.tensorflow.wire import BYTES, fields, varints_and_ends
 
 _BYTES_LIST, _FLOAT_LIST, _INT64_LIST = 1, 2, 3
 _KIND_NAMES: Final = {1: "string", 2: "float32", 3: "int64"}
@@ -298,11 +298,9 @@ class _Walk:
         if kind == _FLOAT_LIST:
             counts[rows] = (ends - at) // 4
             return np.frombuffer(joined, "<f4")
-        octets = np.frombuffer(joined, np.uint8)
-        numbers = np.concatenate([[0], np.cumsum(octets < 0x80)])
-        places = _offsets(ends - at)
-        counts[rows] = np.diff(numbers[places])
-        return packed_varints(octets).view(np.int64)
+        values, last = varints_and_ends(np.frombuffer(joined, np.uint8))
+        counts[rows] = np.diff(np.searchsorted(last, _offsets(ends - at)))
+        return values.view(np.int64)
 
     def _strings(self, rows: Array, starts: Array, stops: Array, counts: Array) -> Array:
         """One string of each row after another, until all have ended."""

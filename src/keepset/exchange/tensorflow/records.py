@@ -332,8 +332,8 @@ def _scan(data: memoryview, at: int, most: int, most_bytes: int, least: int) -> 
             few = _ONE_BY_ONE if count >= least else least - count
             stop = enough if count >= least else end
             at, found, sizes = _one_by_one(data, at, min(most - count, few), stop)
-            starts.append(np.array(found, np.int64))
-            lengths.append(np.array(sizes, np.int64))
+            starts.append(found)
+            lengths.append(sizes)
             count += len(found)
     if len(starts) == 1:
         return starts[0], lengths[0]
@@ -349,16 +349,16 @@ def _run_of_groups(
     _, starts, lengths = _one_by_one(data, at, size, len(data))
     if len(starts) < size:
         return None
-    stride = sum(lengths) + size * FRAME_BYTES
+    stride = int(lengths.sum()) + size * FRAME_BYTES
     count = min(most, max(1, (min(len(data), enough) - at) // stride))
-    for start, length in zip(starts, lengths, strict=True):
+    for start, length in zip(starts.tolist(), lengths.tolist(), strict=True):
         found = np.ndarray((count,), "<u8", data, start - HEAD_BYTES, (stride,))
         alike = found == length
         count = count if alike.all() else int(alike.argmin())
     if count < _SHORTEST_RUN:
         return None
-    places = np.array(starts) + stride * np.arange(count)[:, np.newaxis]
-    return places.reshape(-1), np.tile(np.array(lengths, np.int64), count)
+    places = starts + stride * np.arange(count)[:, np.newaxis]
+    return places.reshape(-1), np.tile(lengths, count)
 
 
 def _run(data: memoryview, at: int, size: int, most: int) -> int:
@@ -375,20 +375,21 @@ def _run(data: memoryview, at: int, size: int, most: int) -> int:
     return most
 
 
-def _one_by_one(
-    data: memoryview, at: int, most: int, enough: int
-) -> tuple[int, list[int], list[int]]:
-    starts, lengths = [], []
-    end = len(data) - FRAME_BYTES
-    while most and at <= end and at < enough:
-        size = _length_at(data, at)[0]
+def _one_by_one(data: memoryview, at: int, most: int, enough: int) -> tuple[int, Array, Array]:
+    """Where they end, the starts and the lengths of records whose lengths differ."""
+    heads: list[int] = []
+    add, length_at, end = heads.append, _length_at, len(data) - FRAME_BYTES
+    last = min(end, enough - 1)
+    for _ in range(most):
+        if at > last:
+            break
+        size = length_at(data, at)[0]
         if size > end - at:
             break
-        starts.append(at + HEAD_BYTES)
-        lengths.append(size)
+        add(at)
         at += size + FRAME_BYTES
-        most -= 1
-    return at, starts, lengths
+    ends = np.array([*heads, at], np.int64)
+    return at, ends[:-1] + HEAD_BYTES, np.diff(ends) - FRAME_BYTES
 
 
 def _stored(octets: Array, places: Array) -> Array:

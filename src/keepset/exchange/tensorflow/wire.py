@@ -23,6 +23,8 @@ FIXED32: Final = 5
 _MASK64: Final = (1 << 64) - 1
 _LONGEST_VARINT: Final = 10
 _DEEPEST_GROUP: Final = 32
+# As many as stay in a processor's cache with all that is made of them.
+_NUMBERS_AT_ONCE: Final = 1 << 14
 
 
 def fields(data: bytes) -> Iterator[tuple[int, int, Any]]:
@@ -123,15 +125,30 @@ def packed_varints(data: bytes | Array) -> Array:
         >>> packed_varints(bytes.fromhex("01 ac02 00"))
         array([  1, 300,   0], dtype=uint64)
     """
-    bytes_ = np.frombuffer(data, np.uint8) if isinstance(data, bytes) else data
+    return varints_and_ends(np.frombuffer(data, np.uint8) if isinstance(data, bytes) else data)[0]
+
+
+def varints_and_ends(bytes_: Array) -> tuple[Array, Array]:
+    """As ``packed_varints``, and where each number has its last byte."""
     if not len(bytes_):
-        return np.zeros(0, np.uint64)
-    is_last = bytes_ < 0x80
-    if not is_last[-1]:
+        return np.zeros(0, np.uint64), np.zeros(0, np.int64)
+    ends = np.flatnonzero(bytes_ < 0x80)
+    if not len(ends) or ends[-1] != len(bytes_) - 1:
         raise ValueError("the message ends within a number")
-    if is_last.all():
-        return bytes_.astype(np.uint64)
-    ends = np.flatnonzero(is_last)
+    if len(ends) == len(bytes_):
+        return bytes_.astype(np.uint64), ends
+    values = np.empty(len(ends), np.uint64)
+    for first in range(0, len(ends), _NUMBERS_AT_ONCE):
+        block = ends[first : first + _NUMBERS_AT_ONCE]
+        start = int(ends[first - 1]) + 1 if first else 0
+        values[first : first + len(block)] = _varints(
+            bytes_[start : int(block[-1]) + 1], block - start
+        )
+    return values, ends
+
+
+def _varints(bytes_: Array, ends: Array) -> Array:
+    """Numbers that end at these bytes."""
     starts = np.empty_like(ends)
     starts[0], starts[1:] = 0, ends[:-1] + 1
     lengths = ends - starts
@@ -148,7 +165,7 @@ def packed_varints(data: bytes | Array) -> Array:
         more <<= kind(7 * place)
         more *= lengths >= place
         values |= more
-    return values.astype(np.uint64, copy=False)
+    return values
 
 
 def varint(value: int) -> bytes:
