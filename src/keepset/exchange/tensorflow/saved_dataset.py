@@ -214,10 +214,10 @@ class _SavedCursor(Cursor):
             self._taken = self._counts()
             self._block, self._owners = self._next_block()
             self._given = 0
-            self._rows = min(4 * self._rows, max(1, _MOST_ROWS // max(1, len(self._lanes))))
             if not len(self._block):
                 self._check_end()
                 return EMPTY
+            self._rows = self._next_rows()
         chunk = self._block[self._given : self._given + max_rows]
         self._given += len(chunk)
         return chunk
@@ -226,9 +226,21 @@ class _SavedCursor(Cursor):
     def _next_block(self) -> tuple[Chunk, Array]:
         """The next rows, and the shard of each; none at the end."""
 
+    def _next_rows(self) -> int:
+        """How many rows to read of each shard: more and more, up to some megabytes.
+
+        Powers of two, as most batches are: one that has rows of two blocks has to be copied.
+        """
+        row_bytes = max(1, self._block.size_bytes // len(self._block))
+        most = min(_MOST_ROWS, MOST_BYTES // row_bytes) // max(1, len(self._lanes))
+        return min(4 * self._rows, 1 << max(0, most.bit_length() - 1))
+
     def _live(self) -> list[int]:
         most_bytes = MOST_BYTES // max(1, len(self._lanes))
-        return [n for n, lane in enumerate(self._lanes) if lane.fill(self._rows, most_bytes)]
+        rows = self._rows
+        if len(self._lanes) == 1:
+            rows -= int(self._taken[0]) % rows
+        return [n for n, lane in enumerate(self._lanes) if lane.fill(rows, most_bytes)]
 
     def _counts(self) -> Array:
         """How many rows of each shard were given."""
