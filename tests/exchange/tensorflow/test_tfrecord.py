@@ -224,3 +224,15 @@ def test_options_are_those_of_tensorflow(tmp_path: Path) -> None:
     assert list(ks.TFRecordDataset(tmp_path / "f")) == [b"text"]
     with pytest.raises(ks.InvalidArgumentError, match="not both"):
         ks.TFRecordWriter(tmp_path / "f", options, compression_type="GZIP")
+
+
+def test_files_on_s3_are_read_and_written(s3_url: str) -> None:
+    for number, compression in enumerate((None, "GZIP")):
+        with ks.TFRecordWriter(f"{s3_url}/part-{number}.tfrecord", compression) as writer:
+            for word in WORDS:
+                writer.write(word)
+    assert list(ks.TFRecordDataset(f"{s3_url}/part-*.tfrecord")) == WORDS * 2
+    assert ks.TFRecordDataset(f"{s3_url}/part-0.tfrecord")[-1] == WORDS[-1]
+    ds = ks.Dataset.range(20).map(lambda x: {"x": x})
+    ks.save(ds, f"{s3_url}/saved", "SNAPPY", format="tensorflow")
+    ks.assert_equal(ks.load(f"{s3_url}/saved"), ds)

@@ -17,7 +17,7 @@ from keepset.errors import CorruptRecordError
 from keepset.exchange.tensorflow.compression import unsnapped_block
 from keepset.exchange.tensorflow.datatypes import STRING, VARIANT, dtype_of_number
 from keepset.exchange.tensorflow.tensor_proto import dense_tensor, parse_shape
-from keepset.exchange.tensorflow.wire import BYTES, fields
+from keepset.exchange.tensorflow.wire import BYTES, VARINT, fields
 from keepset.storage import Store
 
 # Of version 1: elements compressed one by one, in place of the whole file.
@@ -112,7 +112,7 @@ class FrameReader:
             shape, size = b"", 0
             for field, kind, value in fields(fact):
                 shape = value if field == 2 and kind == BYTES else shape
-                size = value if field == 3 else size
+                size = value if field == 3 and kind == VARINT else size
             data = whole[at : at + size]
             if len(data) != size:
                 raise ValueError("the tensors of an element are larger than what was kept")

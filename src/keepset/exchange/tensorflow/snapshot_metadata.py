@@ -53,7 +53,7 @@ def parse_metadata(data: bytes) -> Metadata:
             run_id = value.decode()
         elif number == 4 and kind == VARINT:
             version = value
-        elif number == 5:
+        elif number == 5 and kind in (BYTES, VARINT):
             dtypes += packed_varints(value).tolist() if kind == BYTES else [value]
         elif number == 6 and kind == VARINT:
             num_elements = signed(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import namedtuple
+from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -20,6 +21,7 @@ from keepset.errors import ElementError
 from keepset.exchange.tensorflow.datatypes import dtype_of_number, number_of_dtype
 from keepset.exchange.tensorflow.wire import (
     BYTES,
+    VARINT,
     bytes_field,
     fields,
     number_field,
@@ -59,9 +61,9 @@ def _value(data: bytes, depth: int) -> Any:
     for number, kind, value in fields(data):
         if number == _NONE:
             found = None
-        elif number == _INT:
+        elif number == _INT and kind == VARINT:
             found = unzigzag(value)
-        elif number == _DTYPE:
+        elif number == _DTYPE and kind == VARINT:
             found = dtype_of_number(value)
         elif kind != BYTES:
             continue
@@ -72,13 +74,18 @@ def _value(data: bytes, depth: int) -> Any:
         elif number == _TYPE:
             found = _type(value, depth)
         elif number in (_LIST, _TUPLE):
-            found = tuple(_value(v, depth + 1) for n, _, v in fields(value) if n == 1)
+            found = tuple(_value(v, depth + 1) for v in _messages(value))
         elif number == _DICT:
-            pairs = [_pair(v, depth) for n, _, v in fields(value) if n == 1]
+            pairs = [_pair(v, depth) for v in _messages(value)]
             found = dict(sorted(pairs))  # a map has no order of its own
         elif number == _NAMEDTUPLE:
             found = _named(value, depth)
     return found
+
+
+def _messages(data: bytes) -> Iterator[bytes]:
+    """What is in the first field, each time that it comes."""
+    return (value for number, kind, value in fields(data) if (number, kind) == (1, BYTES))
 
 
 class _Shape:
@@ -91,10 +98,10 @@ class _Shape:
 def _shape(data: bytes) -> Shape:
     sizes: list[int | None] = []
     for number, kind, value in fields(data):
-        if number == 3 and value:
+        if number == 3 and kind == VARINT and value:
             return None
         if number == 2 and kind == BYTES:
-            size = next((signed(v) for n, _, v in fields(value) if n == 1), 0)
+            size = next((signed(v) for n, k, v in fields(value) if (n, k) == (1, VARINT)), 0)
             sizes.append(None if size < 0 else size)
     return tuple(sizes)
 
@@ -107,7 +114,7 @@ def _tensor(data: bytes) -> TensorSpec:
             name = value.decode()
         elif number == 2 and kind == BYTES:
             shape = _shape(value)
-        elif number == 3:
+        elif number == 3 and kind == VARINT:
             dtype = value
     return TensorSpec(shape, dtype_of_number(dtype), name)
 
@@ -115,7 +122,7 @@ def _tensor(data: bytes) -> TensorSpec:
 def _type(data: bytes, depth: int) -> Any:
     number_of_class, state, name = 0, (), ""
     for number, kind, value in fields(data):
-        if number == 1:
+        if number == 1 and kind == VARINT:
             number_of_class = value
         elif number == 2 and kind == BYTES:
             state = _value(value, depth + 1)

@@ -32,8 +32,20 @@ _DTYPE, _SHAPE, _CONTENT = 1, 2, 4
 _HALF, _STRINGS, _VARIANTS = 13, 8, 15
 # The typed list of each dtype, and what its items are: fixed numbers of some width, or varints.
 _FIXED_LISTS: Final = {5: "<f4", 6: "<f8", 9: "<c8", 12: "<c16"}
-_VARINT_LISTS: Final = frozenset({7, 10, 11, _HALF, 16, 17})
-_FLOAT8_LIST: Final = 18
+_INT_LIST, _FLOAT8_LIST = 7, 18
+_VARINT_LISTS: Final = frozenset({_INT_LIST, 10, 11, _HALF, 16, 17})
+_LISTS: Final = {
+    "float32": 5,
+    "float64": 6,
+    "complex64": 9,
+    "int64": 10,
+    "bool": 11,
+    "complex128": 12,
+    "float16": _HALF,
+    "bfloat16": _HALF,
+    "uint32": 16,
+    "uint64": 17,
+}
 # Of a message that says its values once for all of the tensor; larger ones hold their values.
 _MOST_REPEATED_BYTES: Final = 64 << 20
 _MOST_DIMENSIONS: Final = 254
@@ -102,8 +114,9 @@ def parse_shape(data: bytes) -> tuple[int, ...]:
     sizes = []
     for field, kind, value in fields(data):
         if field == 2 and kind == BYTES:
-            sizes.append(next((signed(v) for f, _, v in fields(value) if f == 1), 0))
-        elif field == 3 and value:
+            found = (signed(v) for f, k, v in fields(value) if (f, k) == (1, VARINT))
+            sizes.append(next(found, 0))
+        elif field == 3 and kind == VARINT and value:
             raise ValueError("a tensor has no shape")
     if len(sizes) > _MOST_DIMENSIONS or any(size < 0 for size in sizes):
         raise ValueError(f"a tensor cannot have the shape {sizes[:8]}")
@@ -181,24 +194,30 @@ def _items(content: bytes, count: int) -> list[bytes]:
 
 
 def _from_list(lists: dict[int, list[tuple[int, Any]]], dtype: np.dtype[Any], count: int) -> Array:
-    """Values from one of the typed lists: too few repeat the last, none are zeros."""
-    found = np.zeros(0, dtype)
-    for field, pieces in lists.items():
-        if field in _FIXED_LISTS:
-            item = np.dtype(_FIXED_LISTS[field])
-            joined = b"".join(value for _, value in pieces)
-            if len(joined) % item.itemsize:
-                raise ValueError("a list of numbers ends within one of them")
-            found = np.frombuffer(joined, item).astype(dtype)
-        elif field in _VARINT_LISTS:
-            joined = b"".join(varint(v) if kind == VARINT else v for kind, v in pieces)
-            found = _from_varints(packed_varints(joined), field, dtype)
-        elif field == _FLOAT8_LIST:
-            found = np.frombuffer(b"".join(value for _, value in pieces), np.uint8).view(dtype)
+    """Values from the list of a dtype: too few repeat the last, none are zeros."""
+    field = _list_field(dtype)
+    pieces = lists.get(field, [])
+    if field in _VARINT_LISTS:
+        joined = b"".join(varint(v) if kind == VARINT else v for kind, v in pieces)
+        found = _from_varints(packed_varints(joined), field, dtype)
+    else:
+        joined = b"".join(value for kind, value in pieces if kind != VARINT)
+        item = np.dtype(_FIXED_LISTS.get(field, "u1"))
+        if len(joined) % item.itemsize:
+            raise ValueError("a list of numbers ends within one of them")
+        found = np.frombuffer(joined, item)
+        found = found.view(dtype) if field == _FLOAT8_LIST else found.astype(dtype)
     if len(found) >= count:
         return found[:count]
     last = found[-1:] if len(found) else np.zeros(1, dtype)
     return np.concatenate([found, np.repeat(last, count - len(found))])
+
+
+def _list_field(dtype: np.dtype[Any]) -> int:
+    """The number of the field that lists values of a dtype."""
+    if dtype.name.startswith(("float8", "float4")):
+        return _FLOAT8_LIST
+    return _LISTS.get(dtype.name, _INT_LIST)
 
 
 def _from_varints(values: Array, field: int, dtype: np.dtype[Any]) -> Array:
@@ -292,17 +311,11 @@ def listed_tensor(value: Any) -> bytes:
 
 
 def _list_of(flat: Array) -> tuple[int, bytes]:
-    name = flat.dtype.name
-    fixed = {"float32": 5, "float64": 6, "complex64": 9, "complex128": 12}
-    if name in fixed:
-        return fixed[name], flat.tobytes()
-    if name in ("float16", "bfloat16"):
-        return _HALF, varints(flat.view(np.uint16))
-    if name.startswith(("float8", "float4")):
-        return _FLOAT8_LIST, flat.tobytes()
-    if name == "bool":
-        return 11, varints(flat.view(np.uint8))
-    wide = {"int64": 10, "uint32": 16, "uint64": 17}
-    if name in wide:
-        return wide[name], varints(flat)
-    return 7, varints(flat.astype(np.int64))
+    field = _list_field(flat.dtype)
+    if field not in _VARINT_LISTS:
+        return field, flat.tobytes()
+    if field == _HALF:
+        return field, varints(flat.view(np.uint16))
+    if flat.dtype == bool:
+        return field, varints(flat.view(np.uint8))
+    return field, varints(flat if flat.dtype.kind == "u" else flat.astype(np.int64))
