@@ -220,6 +220,22 @@ def test_snapshots_of_tensorflow_are_read(
     assert found == wanted == [(n, str(n).encode()) for n in range(23)]
 
 
+@pytest.mark.parametrize("compression", ["AUTO", None, "GZIP", "ZLIB"])
+@pytest.mark.parametrize("sharded", [False, True])
+@QUIET
+@given(element=elements(), count=st.integers(1, 7))
+def test_any_elements_of_snapshots_are_read(
+    compression: str | None, sharded: bool, element: Any, count: int, folder: Path
+) -> None:
+    path = fresh(folder)
+    ds = tf.data.Dataset.from_tensors(tf.nest.map_structure(to_tf, element)).repeat(count)
+    shard = (lambda *leaves: tf.constant(2, tf.int64)) if sharded else None
+    wanted = [bits(from_tf(each)) for each in ds.snapshot(path, compression, shard_func=shard)]
+    # A snapshot does not keep how elements are nested; the pipeline that wrote it knows.
+    spec = ks.Dataset.from_tensors(element).element_spec
+    assert [bits(each) for each in ks.load(path, spec)] == wanted
+
+
 def test_batches_of_ragged_and_sparse_are_read(tmp_path: Path) -> None:
     rows = tf.data.Dataset.range(1, 6).map(
         lambda n: (tf.RaggedTensor.from_tensor(tf.ones([n, 2])), tf.sparse.from_dense([n, 0]))

@@ -47,9 +47,25 @@ def leaf_of(data: bytes, spec: LeafSpec | None) -> Any:
     tensor = parse_tensor(data)
     array = tensor.array
     leaf = _from_variants(tensor, spec) if array is None else _scalar_or_array(array)
-    if spec is not None and not spec.is_compatible_with(leaf):
+    if spec is not None and not _fits(spec, leaf):
         raise ValueError(f"{spec} was expected, and there is a tensor of another type")
     return leaf
+
+
+def _fits(spec: LeafSpec, leaf: Any) -> bool:
+    """Whether a leaf is of a spec, without making one of it if that can be told so."""
+    if not isinstance(spec, TensorSpec) or isinstance(spec.dtype, StringType):
+        return spec.is_compatible_with(leaf)
+    shape, found = spec.shape, getattr(leaf, "shape", None)
+    return (
+        found is not None
+        and leaf.dtype == spec.dtype
+        and (shape is None or (len(shape) == len(found) and all(map(_is_size, shape, found))))
+    )
+
+
+def _is_size(wanted: int | None, found: int) -> bool:
+    return wanted is None or wanted == found
 
 
 def _scalar_or_array(array: Array) -> Any:

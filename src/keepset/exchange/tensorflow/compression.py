@@ -55,46 +55,56 @@ def is_record(head: bytes) -> bool:
     return len(head) >= _HEAD_BYTES and masked_crc(head[:8]) == int.from_bytes(head[8:12], "little")
 
 
-def pieces_of(store: Store, name: str, compression: str, offset: int = 0) -> Iterator[memoryview]:
+def pieces_of(
+    store: Store,
+    name: str,
+    compression: str,
+    offset: int = 0,
+    piece_bytes: int = PIECE_BYTES,
+) -> Iterator[memoryview]:
     """The bytes of a file as they were before it was compressed, one piece after another.
 
-    With an ``offset``, those from there on, of a file that is not compressed.
+    With an ``offset``, those from there on, of a file that is not compressed. Where a file is not
+    mapped, ``piece_bytes`` is about how much of it is held at a time.
 
     Raises:
         ValueError: From an iterator that meets damage.
     """
-    raw = _raw_pieces(store, name, offset)
+    raw = _raw_pieces(store, name, offset, piece_bytes)
     if compression == "GZIP":
-        return _inflated(raw, zlib.MAX_WBITS | 16)
+        return _inflated(raw, zlib.MAX_WBITS | 16, piece_bytes)
     if compression == "ZLIB":
-        return _inflated(raw, zlib.MAX_WBITS)
+        return _inflated(raw, zlib.MAX_WBITS, piece_bytes)
     if compression == "SNAPPY":
         return _unsnapped(raw)
     return raw
 
 
-def _raw_pieces(store: Store, name: str, offset: int) -> Iterator[memoryview]:
+def _raw_pieces(store: Store, name: str, offset: int, piece_bytes: int) -> Iterator[memoryview]:
     whole = store.view(name)
     if whole is not None:
         yield whole[offset:]
         return
     size = store.size(name)
     while offset < size:
-        length = min(PIECE_BYTES, size - offset)
+        length = min(piece_bytes, size - offset)
         yield memoryview(store.read_range(name, offset, length))
         offset += length
 
 
-def _inflated(raw: Iterable[memoryview], window_bits: int) -> Iterator[memoryview]:
+def _inflated(
+    raw: Iterable[memoryview], window_bits: int, piece_bytes: int
+) -> Iterator[memoryview]:
     """Several streams one behind the other are one. By isal, which is twice as fast as zlib."""
     stream = isal_zlib.decompressobj(window_bits)
     has_begun = False
     for whole in raw:
-        for start in range(0, len(whole), PIECE_BYTES // 4):
-            data: bytes | memoryview = whole[start : start + PIECE_BYTES // 4]
+        step = max(1, piece_bytes // 4)
+        for start in range(0, len(whole), step):
+            data: bytes | memoryview = whole[start : start + step]
             while len(data):
                 try:
-                    made = stream.decompress(data, PIECE_BYTES)
+                    made = stream.decompress(data, piece_bytes)
                 except _INFLATE_ERROR as error:
                     raise ValueError(f"the compressed stream is damaged ({error})") from error
                 has_begun = True

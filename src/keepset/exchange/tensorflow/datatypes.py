@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final
 
 from keepset.core.dtypes import DType, as_dtype, dtype_name
@@ -43,6 +44,7 @@ _QUANTISED: Final = {11: "int8", 12: "uint8", 13: "int32", 15: "int16", 16: "uin
 _NUMBERS: Final = {name: number for number, name in _NAMES.items()}
 
 
+@cache
 def dtype_of_number(number: int) -> DType:
     """The dtype that a number stands for.
 

@@ -10,12 +10,15 @@ from keepset.core.column import Column, column_of
 from keepset.core.spec import LeafSpec
 from keepset.errors import CorruptRecordError, CorruptSnapshotError
 from keepset.exchange.tensorflow.components import column_of_records, leaf_of
-from keepset.exchange.tensorflow.compression import pieces_of
+from keepset.exchange.tensorflow.compression import PIECE_BYTES, pieces_of
 from keepset.exchange.tensorflow.frames import SNAPPY_ELEMENTS, FrameReader
 from keepset.exchange.tensorflow.records import RecordReader
 from keepset.exchange.tensorflow.saved_files import SavedFiles
 from keepset.storage import Store
 
+# How many shards may hold whole pieces; of more, each holds less.
+_AT_A_TIME: Final = 16
+_LEAST_BYTES: Final = 1 << 16
 _REMEDY: Final = "restore the file from a copy, or save the data set again"
 
 
@@ -40,6 +43,9 @@ class ShardReader:
     ) -> None:
         self._store, self._files, self._leaves, self._verify = store, files, leaves, verify
         self._names = list(names)
+        # All shards may be read at a time.
+        self._piece_bytes = max(_LEAST_BYTES, PIECE_BYTES * _AT_A_TIME // max(1, len(files.shards)))
+        self._piece_bytes = min(self._piece_bytes, PIECE_BYTES)
         self._next = 0  # the file to open when the current one is at its end
         self._records: RecordReader | None = None
         self._frames: FrameReader | None = None
@@ -89,7 +95,7 @@ class ShardReader:
         self._next += 1
         files, where = self._files, self._store.object_url(name)
         compression = "" if files.compression == SNAPPY_ELEMENTS else files.compression
-        pieces = pieces_of(self._store, name, compression)
+        pieces = pieces_of(self._store, name, compression, piece_bytes=self._piece_bytes)
         if files.version >= 2:
             self._records = RecordReader(
                 pieces, where, verify=self._verify, group=len(self._leaves), remedy=_REMEDY

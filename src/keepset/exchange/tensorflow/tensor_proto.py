@@ -84,6 +84,9 @@ def parse_tensor(data: bytes) -> Tensor:
         >>> parse_tensor(bytes.fromhex("0803 1204 1202 0802 2208 01000000 02000000")).array
         array([1, 2], dtype=int32)
     """
+    usual = _usual(data)
+    if usual is not None:
+        return usual
     number, content = 0, None
     shape: tuple[int, ...] = ()
     lists: dict[int, list[Any]] = {}
@@ -107,6 +110,46 @@ def parse_tensor(data: bytes) -> Tensor:
     if count * dtype.itemsize > max(_MOST_REPEATED_BYTES, 16 * len(data)):
         raise ValueError(f"a tensor of {count} values cannot come out of {len(data)} bytes")
     return Tensor(_from_list(lists, dtype, count).reshape(shape), [], shape)
+
+
+def _usual(data: bytes) -> Tensor | None:
+    """As ``parse_tensor``, several times as fast, for messages as TensorFlow writes them.
+
+    That is a dtype, a shape and the content, of numbers or of one string; None for all others.
+    """
+    try:
+        number, shape_end = data[1], data[3] + 4
+        if data[0] != 0x08 or data[2] != 0x12 or number >= 0x80 or shape_end >= 0x84:
+            return None
+        at, shape = 4, []
+        while at < shape_end:
+            size = data[at + 1]
+            if data[at] != 0x12 or (size and data[at + 2] != 0x08):
+                return None
+            length, end = varint_at(data, at + 3) if size else (0, at + 2)
+            if end != at + 2 + size or length >= 1 << 32:
+                return None
+            shape.append(length)
+            at = end
+        if at != shape_end or data[at] != 0x22:
+            return None
+        size, at = varint_at(data, at + 1)
+        if at + size != len(data) or number == VARIANT:
+            return None
+        dtype = dtype_of_number(number)
+        if isinstance(dtype, StringType):
+            if shape:
+                return None
+            size, at = varint_at(data, at)
+            one = np.empty((), object)
+            one[()] = data[at:]
+            return Tensor(one, [], ()) if at + size == len(data) else None
+        if _is_narrow(dtype) or math.prod(shape) * dtype.itemsize != size:
+            return None
+    except (IndexError, ValueError):
+        return None
+    # A slice begins where processors want numbers to lie.
+    return Tensor(np.frombuffer(data[at:], dtype).reshape(shape), [], tuple(shape))
 
 
 def parse_shape(data: bytes) -> tuple[int, ...]:
