@@ -11,6 +11,7 @@ import pytest
 from tests.snapshot.simulated import dead_writers
 
 import keepset as ks
+from keepset.core import pace
 from keepset.errors import PendingSnapshotError, StorageError
 from keepset.format.log import Log
 from keepset.snapshot.upkeep.collecting import collect, plan_collection
@@ -69,6 +70,9 @@ def test_whoever_has_lost_gives_everything_and_lets_others_write(
         self._last_cut.result()
 
     monkeypatch.setattr(first_pass.FirstPass, "commit", at_once)
+    # A writer hears that it has lost when it commits, and says so when it reads again. How much is
+    # read at once depends on the clock; one by one, all of that happens before the last elements.
+    monkeypatch.setattr(pace, "_LARGEST_READ", 1)
     one = iter(kept(tmp_path))
     given = take(one, 12)
     with dead_writers():
