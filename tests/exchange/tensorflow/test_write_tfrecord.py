@@ -83,7 +83,6 @@ def test_a_leaf_may_be_kept_with_its_dtype_and_shape(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "match"),
     [
-        (lambda x: {"t": np.datetime64(int(x), "s")}, "serialize="),
         (lambda x: {"c": np.complex64(x)}, "serialize="),
         (lambda x: {"u": np.uint64((1 << 63) + 1)}, "does not fit into the int64"),
     ],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Final
 
-from keepset.core.dtypes import DType, as_dtype, dtype_name
+from keepset.core.dtypes import DType, StringType, as_dtype, dtype_name
 
 VARIANT: Final = 21
 STRING: Final = 7
@@ -63,8 +63,12 @@ def dtype_of_number(number: int) -> DType:
 
 
 def number_of_dtype(dtype: DType) -> int:
-    """The number that stands for a dtype; a ValueError if TensorFlow has none."""
-    number = _NUMBERS.get(dtype_name(dtype))
+    """The number that stands for a dtype; a ValueError if TensorFlow has none.
+
+    It has none for times, which are kept as the int64 that they are in memory.
+    """
+    is_time = not isinstance(dtype, StringType) and dtype.kind in "mM"
+    number = _NUMBERS.get("int64" if is_time else dtype_name(dtype))
     if number is None:
         raise ValueError(f"TensorFlow has no dtype {dtype_name(dtype)}")
     return number

@@ -349,7 +349,8 @@ def listed_tensor(value: Any) -> bytes:
     head = tensor_head(number_of_dtype(array.dtype), array.shape)
     if not array.size:
         return head
-    field, data = _list_of(np.ascontiguousarray(array).ravel())
+    flat = np.ascontiguousarray(array).ravel()
+    field, data = _list_of(flat.view(np.int64) if flat.dtype.kind in "mM" else flat)
     return head + bytes_field(field, data)
 
 

@@ -150,7 +150,7 @@ def _stored_name(name: str, spec: LeafSpec) -> str:
         raise ElementError(f"{name!r} is {spec}, which no Example can hold; map it to arrays")
     if isinstance(spec.dtype, StringType):
         return "string"
-    if spec.dtype.kind in "biu" or spec.dtype.name.startswith(("int", "uint")):
+    if spec.dtype.kind in "biumM" or spec.dtype.name.startswith(("int", "uint")):
         return "int64"
     if spec.dtype.kind == "f" or "float" in spec.dtype.name:
         return "float32"
@@ -173,7 +173,7 @@ def _feature(leaf: Any) -> bytes:
     array = np.asarray(leaf)
     if array.dtype == object:
         return _strings(array.ravel().tolist())
-    if array.dtype.kind in "biu" or array.dtype.name.startswith(("int", "uint")):
+    if array.dtype.kind in "biumM" or array.dtype.name.startswith(("int", "uint")):
         return _integers(array)
     return bytes_field(2, _packed(array.astype("<f4").tobytes()))
 
