@@ -127,6 +127,11 @@ def test_a_part_of_another_source_does_not_count(tmp_path: Path) -> None:
     assert elements("one") == 0
 
 
+def test_other_commands_say_what_to_do_with_files_of_tensorflow(tmp_path: Path) -> None:
+    ks.save(numbers(3), tmp_path, format="tensorflow")
+    assert f"keepset convert {tmp_path} TARGET" in complaint("cat", tmp_path)
+
+
 def test_mistakes_are_named(tmp_path: Path) -> None:
     assert "nothing is kept" in complaint("convert", tmp_path, tmp_path / "b", "--to", "keepset")
     assert "--to" in complaint("convert", tmp_path, tmp_path / "b", code=2)

@@ -12,6 +12,7 @@ import click
 from keepset.cli.names import short_names
 from keepset.dataset import Dataset
 from keepset.errors import InvalidArgumentError, SnapshotMissingError
+from keepset.exchange.tensorflow.saved_files import folders_below
 from keepset.snapshot.looking import Snapshot
 from keepset.snapshot.reading.kept import Kept
 from keepset.snapshot.reading.opening import Location, matching, snapshots_below
@@ -52,6 +53,11 @@ class Place:
     def folders(self) -> list[str]:
         """All snapshots that are meant: those whose name begins as ``fingerprint``, or all."""
         found = snapshots_below(self.root)
+        if not found and folders_below(self.root):
+            raise SnapshotMissingError(
+                f"{self.root.url} was written by TensorFlow; `keepset convert {self.path} TARGET "
+                "--to keepset` makes it a data set that this command reads"
+            )
         if not found:
             raise SnapshotMissingError(
                 f"nothing is kept at {self.root.url}; write it with ks.save(dataset, path) or "

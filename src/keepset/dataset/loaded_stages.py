@@ -48,7 +48,12 @@ def load_stage(
     def load() -> Node:
         try:
             location = locate(path, fingerprint=fingerprint, verify=verify, options=options)
-        except SnapshotMissingError:
+        except SnapshotMissingError as error:
+            if os.path.isfile(path):
+                raise SnapshotMissingError(
+                    f"{os.fspath(path)} is a file, and what was saved is a folder; the records of "
+                    "a TFRecord file are read by ks.TFRecordDataset(path)"
+                ) from error
             # Of ours there is nothing; TensorFlow may have kept something there.
             saved = _tensorflow(
                 path,

@@ -144,6 +144,17 @@ def test_a_save_by_workers_that_is_not_done_is_pending(copied: Any) -> None:
     assert len(list(ks.load(path, partial=True))) == 20
 
 
+def test_a_file_of_records_is_not_loaded_but_read(tmp_path: Path) -> None:
+    ks.Dataset.range(3).map(lambda x: {"x": x}).write_tfrecord(tmp_path / "f.tfrecord")
+    with pytest.raises(ks.SnapshotMissingError, match="TFRecordDataset"):
+        ks.load(tmp_path / "f.tfrecord")
+
+
+def test_positions_of_a_saved_data_set_say_what_to_do() -> None:
+    with pytest.raises(ks.NotAddressableError, match="keepset convert"):
+        ks.load(data("save", "nested"))[0]
+
+
 def test_nothing_at_all_is_still_said_as_before(tmp_path: Path) -> None:
     with pytest.raises(ks.SnapshotMissingError, match="nothing is kept"):
         ks.load(tmp_path)

@@ -194,7 +194,7 @@ class RecordReader:
             self._at = int(stops[-1]) + 4
             self._record += count
         if head_is_bad:
-            self._lose_the_way("its length fails its checksum")
+            self._lose_the_way()
         return found
 
     def _up_to_damage(self, found: Records, bad: int) -> Records:
@@ -204,8 +204,11 @@ class RecordReader:
         self._record += bad + 1
         return found.cut(0, bad - bad % self._group)
 
-    def _lose_the_way(self, what: str) -> None:
+    def _lose_the_way(self) -> None:
         """Note that a record cannot be found, and go to the next one that can be."""
+        what = "has a length that fails its checksum"
+        if not self._base + self._at:
+            what += " (is this a TFRecord file?)"
         self._fail(self._record, self._base + self._at, what)
         self._record += 1
         self._at += 1
@@ -253,7 +256,7 @@ class RecordReader:
             length = _length_at(self._data, last)[0]
             if not _is_head(self._data, last) or length > _MOST_RECORD_BYTES:
                 self._at, self._record = last, self._record + len(starts)
-                self._lose_the_way("its length fails its checksum")
+                self._lose_the_way()
                 return True
             wanted += length
         # A long record comes in many pieces, which are joined once.

@@ -152,6 +152,9 @@ class TensorflowSaved(Node):
         known = [leaf for leaf in leaves if leaf is not None and leaf.shape is not None]
         return self.layout.structure.build(known) if len(known) == len(leaves) else must_run()
 
+    def obstacle(self) -> str | None:
+        return f"{self.title} only goes forward; save() it, or `keepset convert` it, first"
+
     @property
     def parameters(self) -> dict[str, Any]:
         return {"url": self.files.url, "shard": self.shard}
