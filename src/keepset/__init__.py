@@ -45,14 +45,11 @@ from keepset.nodes.global_shuffle import GLOBAL
 if TYPE_CHECKING:
     from keepset.dataset.tensorflow_files import TFRecordDataset
     from keepset.exchange.tensorflow.example import (
-        BytesList,
         Example,
         Feature,
         FeatureList,
         FeatureLists,
         Features,
-        FloatList,
-        Int64List,
         SequenceExample,
     )
     from keepset.exchange.tensorflow.features import (
@@ -67,6 +64,7 @@ if TYPE_CHECKING:
     from keepset.exchange.tensorflow.parse_sequence import parse_single_sequence_example
     from keepset.exchange.tensorflow.tensors import parse_tensor, serialize_tensor
     from keepset.exchange.tensorflow.tfrecord_writer import TFRecordOptions, TFRecordWriter
+    from keepset.exchange.tensorflow.value_lists import BytesList, FloatList, Int64List
     from keepset.snapshot.explaining import Explanation
     from keepset.snapshot.looking import Snapshot
     from keepset.testing.datasets import assert_equal
@@ -143,7 +141,7 @@ __all__ = [
 
 # Names that are not needed to build a pipeline, and that import takes no time for.
 _LATE = {
-    "BytesList": "keepset.exchange.tensorflow.example",
+    "BytesList": "keepset.exchange.tensorflow.value_lists",
     "Example": "keepset.exchange.tensorflow.example",
     "Explanation": "keepset.snapshot.explaining",
     "Feature": "keepset.exchange.tensorflow.example",
@@ -152,8 +150,8 @@ _LATE = {
     "Features": "keepset.exchange.tensorflow.example",
     "FixedLenFeature": "keepset.exchange.tensorflow.features",
     "FixedLenSequenceFeature": "keepset.exchange.tensorflow.features",
-    "FloatList": "keepset.exchange.tensorflow.example",
-    "Int64List": "keepset.exchange.tensorflow.example",
+    "FloatList": "keepset.exchange.tensorflow.value_lists",
+    "Int64List": "keepset.exchange.tensorflow.value_lists",
     "RaggedFeature": "keepset.exchange.tensorflow.features",
     "SequenceExample": "keepset.exchange.tensorflow.example",
     "Snapshot": "keepset.snapshot.looking",

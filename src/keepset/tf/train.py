@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from keepset.exchange.tensorflow.example import (
-    BytesList,
     Example,
     Feature,
     FeatureList,
     FeatureLists,
     Features,
-    FloatList,
-    Int64List,
     SequenceExample,
 )
+from keepset.exchange.tensorflow.value_lists import BytesList, FloatList, Int64List
 from keepset.tf.not_covered import not_covered
 
 __all__ = [

@@ -13,17 +13,14 @@ import keepset as ks
 from keepset.core.dtypes import as_dtype
 from keepset.exchange.tensorflow import example_columns
 from keepset.exchange.tensorflow.example import (
-    BytesList,
     Example,
     Feature,
     FeatureList,
     FeatureLists,
     Features,
-    FloatList,
-    Int64List,
     SequenceExample,
-    integers_of,
 )
+from keepset.exchange.tensorflow.value_lists import BytesList, FloatList, Int64List, integers_of
 from keepset.exchange.tensorflow.wire import BYTES, bytes_field, fields, number_field
 from keepset.testing.contract import check_dataset
 

@@ -17,8 +17,9 @@ from keepset.exchange.tensorflow.masked_crc import (
     masked_crc,
     unmasked,
 )
+from keepset.exchange.tensorflow.record_scan import FRAME_BYTES
 from keepset.exchange.tensorflow.record_writer import frames
-from keepset.exchange.tensorflow.records import FRAME_BYTES, RecordReader, frame
+from keepset.exchange.tensorflow.records import RecordReader, frame
 
 records_of_all_kinds = st.one_of(
     st.lists(st.binary(max_size=30), max_size=60),

@@ -14,7 +14,8 @@ from keepset.core.sparse import Sparse
 from keepset.core.spec import LeafSpec, RaggedTensorSpec, SparseTensorSpec, TensorSpec
 from keepset.errors import ElementError
 from keepset.exchange.tensorflow.datatypes import VARIANT, dtype_of_number, number_of_dtype
-from keepset.exchange.tensorflow.records import FRAME_BYTES, Records
+from keepset.exchange.tensorflow.record_scan import FRAME_BYTES
+from keepset.exchange.tensorflow.records import Records
 from keepset.exchange.tensorflow.tensor_proto import (
     Tensor,
     Variant,

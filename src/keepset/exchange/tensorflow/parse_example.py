@@ -20,7 +20,8 @@ from keepset.core.spec import (
     TensorSpec,
 )
 from keepset.errors import ElementError, InvalidArgumentError
-from keepset.exchange.tensorflow.example_columns import Lists, lists_of
+from keepset.exchange.tensorflow.example_columns import lists_of
+from keepset.exchange.tensorflow.example_lists import Lists
 from keepset.exchange.tensorflow.features import (
     FeatureDescription,
     FixedLenFeature,
@@ -50,7 +51,7 @@ def parse_single_example(serialized: Any, features: Mapping[str, Any]) -> dict[s
         ElementError: The Example is damaged, or is not as described.
 
     Example:
-        >>> from keepset.exchange.tensorflow.example import Example, Feature, Features, Int64List
+        >>> from keepset import Example, Feature, Features, Int64List
         >>> one = Example(Features({"a": Feature(int64_list=Int64List([7]))}))
         >>> parse_single_example(one.SerializeToString(), {"a": FixedLenFeature([], "int64")})
         {'a': np.int64(7)}
@@ -76,7 +77,7 @@ def parse_example(serialized: Any, features: Mapping[str, Any]) -> dict[str, Any
         features: As of :func:`parse_single_example`.
 
     Example:
-        >>> from keepset.exchange.tensorflow.example import Example, Feature, Features, Int64List
+        >>> from keepset import Example, Feature, Features, Int64List
         >>> made = [Example(Features({"a": Feature(int64_list=Int64List([n]))})) for n in (7, 8)]
         >>> batch = [one.SerializeToString() for one in made]
         >>> parse_example(batch, {"a": FixedLenFeature([], "int64")})

@@ -16,7 +16,8 @@ from keepset.exchange.tensorflow.masked_crc import (
     checksums_of_lengths,
     mask_all,
 )
-from keepset.exchange.tensorflow.records import HEAD_BYTES, frame
+from keepset.exchange.tensorflow.record_scan import HEAD_BYTES
+from keepset.exchange.tensorflow.records import frame
 
 # What is compressed at once: a member of a gzip file.
 _MEMBER_BYTES: Final = 1 << 20

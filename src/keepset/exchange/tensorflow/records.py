@@ -11,23 +11,20 @@ import numpy as np
 
 from keepset.core.dtypes import Array
 from keepset.errors import CorruptRecordError
-from keepset.exchange.tensorflow.masked_crc import (
-    checksums,
-    checksums_of_lengths,
-    masked_crc,
-    unmasked,
+from keepset.exchange.tensorflow.masked_crc import checksums, masked_crc, unmasked
+from keepset.exchange.tensorflow.record_scan import (
+    FRAME_BYTES,
+    HEAD_BYTES,
+    LONGEST_RUN,
+    expected_checksums,
+    is_head,
+    length_at,
+    next_head,
+    scan,
+    stored_checksums,
 )
 
-HEAD_BYTES: Final = 12
-FRAME_BYTES: Final = 16
-_length_at = struct.Struct("<Q").unpack_from
-_head = struct.Struct("<QI")
 _foot = struct.Struct("<I")
-# Runs of records of one length are found by looking at so many at first, then at more and more.
-_SHORTEST_RUN, _LONGEST_RUN = 16, 1 << 16
-# Where nothing runs, so many are looked at one by one before it is tried again.
-_ONE_BY_ONE: Final = 128
-_SEARCH_BYTES: Final = 1 << 16
 # Larger records are not looked for behind damage.
 _SEARCHED_RECORD_BYTES: Final = 64 << 20
 # Of records that are given together.
@@ -137,7 +134,7 @@ class RecordReader:
             CorruptRecordError: Something is damaged, behind the records that came before.
         """
         while self._failure is None:
-            starts, lengths = _scan(self._data, self._at, most, most_bytes, self._group)
+            starts, lengths = scan(self._data, self._at, most, most_bytes, self._group)
             whole = len(starts) - len(starts) % self._group
             if whole:
                 found = self._checked(starts[:whole], lengths[:whole])
@@ -156,7 +153,7 @@ class RecordReader:
         try:
             while self.record < record:
                 with suppress(CorruptRecordError):  # it was told when it was met
-                    if not len(self.read(min(record - self.record, _LONGEST_RUN), 1 << 62)):
+                    if not len(self.read(min(record - self.record, LONGEST_RUN), 1 << 62)):
                         return
         finally:
             self._verify = verify
@@ -172,7 +169,7 @@ class RecordReader:
         """The records as far as their checksums fit; what comes after those is a failure."""
         data = self._data
         octets = np.frombuffer(data, np.uint8)
-        good = _stored(octets, starts - 4) == _expected(lengths)
+        good = stored_checksums(octets, starts - 4) == expected_checksums(lengths)
         count = len(starts) if good.all() else int(good.argmin())
         head_is_bad = count < len(starts)
         starts, lengths = starts[:count], lengths[:count]
@@ -185,7 +182,7 @@ class RecordReader:
         )
         found = Records(data, starts, lengths, pieces)
         if self._verify and count:
-            good = checksums(pieces) == unmasked(_stored(octets, stops))
+            good = checksums(pieces) == unmasked(stored_checksums(octets, stops))
             if not good.all():
                 return self._up_to_damage(found, int(good.argmin()))
         if head_is_bad:
@@ -213,7 +210,7 @@ class RecordReader:
         self._record += 1
         self._at += 1
         while True:
-            found = _next_head(self._data, self._at)
+            found = next_head(self._data, self._at)
             # A head may lie across the end of what is there.
             self._at = max(self._at, len(self._data) - HEAD_BYTES + 1) if found is None else found
             if found is not None and self._is_record_here():
@@ -229,7 +226,7 @@ class RecordReader:
 
     def _is_record_here(self) -> bool:
         """Whether what looks like a head is one: eight bytes and their checksum may be a record."""
-        length = _length_at(self._data, self._at)[0]
+        length = length_at(self._data, self._at)[0]
         if length > _SEARCHED_RECORD_BYTES:
             return False
         parts, size = [self._data[self._at :]], len(self._data) - self._at
@@ -253,8 +250,8 @@ class RecordReader:
         left, byte = len(self._data) - last, self._base + last
         wanted = FRAME_BYTES
         if left >= HEAD_BYTES:
-            length = _length_at(self._data, last)[0]
-            if not _is_head(self._data, last) or length > _MOST_RECORD_BYTES:
+            length = length_at(self._data, last)[0]
+            if not is_head(self._data, last) or length > _MOST_RECORD_BYTES:
                 self._at, self._record = last, self._record + len(starts)
                 self._lose_the_way()
                 return True
@@ -308,121 +305,3 @@ class RecordReader:
             record=record,
             byte=byte,
         )
-
-
-def _scan(data: memoryview, at: int, most: int, most_bytes: int, least: int) -> tuple[Array, Array]:
-    """Where the payloads of whole records begin, and their lengths, as the lengths tell.
-
-    At most so many, and about so many bytes, unless there would be too few.
-    """
-    starts: list[Array] = []
-    lengths: list[Array] = []
-    count, end, enough = 0, len(data), at + most_bytes
-    if least > 1 and (groups := _run_of_groups(data, at, least, most // least, enough)):
-        return groups
-    while count < most and end - at >= FRAME_BYTES and (at < enough or count < least):
-        size = _length_at(data, at)[0]
-        if size > end - at - FRAME_BYTES:
-            break
-        room = (min(end, enough) - at) // (size + FRAME_BYTES)
-        run = _run(data, at, size, min(most - count, max(room, 1)))
-        if run >= _SHORTEST_RUN:
-            starts.append(at + HEAD_BYTES + np.arange(run) * (size + FRAME_BYTES))
-            lengths.append(np.full(run, size, np.int64))
-            at += run * (size + FRAME_BYTES)
-            count += run
-        else:
-            few = _ONE_BY_ONE if count >= least else least - count
-            stop = enough if count >= least else end
-            at, found, sizes = _one_by_one(data, at, min(most - count, few), stop)
-            starts.append(found)
-            lengths.append(sizes)
-            count += len(found)
-    if len(starts) == 1:
-        return starts[0], lengths[0]
-    if not starts:
-        return _NONE.starts, _NONE.lengths
-    return np.concatenate(starts), np.concatenate(lengths)
-
-
-def _run_of_groups(
-    data: memoryview, at: int, size: int, most: int, enough: int
-) -> tuple[Array, Array] | None:
-    """As ``_scan``, if groups of records follow each other that are all like the first one."""
-    _, starts, lengths = _one_by_one(data, at, size, len(data))
-    if len(starts) < size:
-        return None
-    stride = int(lengths.sum()) + size * FRAME_BYTES
-    count = min(most, max(1, (min(len(data), enough) - at) // stride))
-    for start, length in zip(starts.tolist(), lengths.tolist(), strict=True):
-        found = np.ndarray((count,), "<u8", data, start - HEAD_BYTES, (stride,))
-        alike = found == length
-        count = count if alike.all() else int(alike.argmin())
-    if count < _SHORTEST_RUN:
-        return None
-    places = starts + stride * np.arange(count)[:, np.newaxis]
-    return places.reshape(-1), np.tile(lengths, count)
-
-
-def _run(data: memoryview, at: int, size: int, most: int) -> int:
-    """How many records follow each other that all have one length."""
-    stride = size + FRAME_BYTES
-    looked, window = 1, _SHORTEST_RUN
-    while looked < most:
-        stop = min(most, looked + window)
-        found = np.ndarray((stop - looked,), "<u8", data, at + looked * stride, (stride,))
-        alike = found == size
-        if not alike.all():
-            return looked + int(alike.argmin())
-        looked, window = stop, 4 * window
-    return most
-
-
-def _one_by_one(data: memoryview, at: int, most: int, enough: int) -> tuple[int, Array, Array]:
-    """Where they end, the starts and the lengths of records whose lengths differ."""
-    heads: list[int] = []
-    add, length_at, end = heads.append, _length_at, len(data) - FRAME_BYTES
-    last = min(end, enough - 1)
-    for _ in range(most):
-        if at > last:
-            break
-        size = length_at(data, at)[0]
-        if size > end - at:
-            break
-        add(at)
-        at += size + FRAME_BYTES
-    ends = np.array([*heads, at], np.int64)
-    return at, ends[:-1] + HEAD_BYTES, np.diff(ends) - FRAME_BYTES
-
-
-def _stored(octets: Array, places: Array) -> Array:
-    """The checksums that stand at some places."""
-    found: Array = octets[places[:, np.newaxis] + np.arange(4)]
-    return found.view("<u4").reshape(len(places))
-
-
-def _expected(lengths: Array) -> Array:
-    """The checksums that lengths must have."""
-    if (lengths == lengths[0]).all():
-        return checksums_of_lengths(lengths[:1])
-    return checksums_of_lengths(lengths)
-
-
-def _is_head(data: memoryview, at: int) -> bool:
-    return masked_crc(data[at : at + 8]) == int.from_bytes(data[at + 8 : at + 12], "little")
-
-
-def _next_head(data: memoryview, at: int) -> int | None:
-    """Where the next record may begin: at a length that fits its checksum."""
-    octets = np.frombuffer(data, np.uint8)
-    last = len(data) - HEAD_BYTES
-    while at <= last:
-        stop = min(last + 1, at + _SEARCH_BYTES)
-        windows = np.lib.stride_tricks.sliding_window_view(octets[at : stop + 11], HEAD_BYTES)
-        lengths = np.ascontiguousarray(windows[:, :8]).view("<u8").reshape(-1)
-        stored = np.ascontiguousarray(windows[:, 8:]).view("<u4").reshape(-1)
-        found = np.flatnonzero(checksums_of_lengths(lengths) == stored)
-        if len(found):
-            return at + int(found[0])
-        at = stop
-    return None

@@ -27,7 +27,8 @@ from keepset.exchange.tensorflow.compression import NONE, compression_named, pie
 from keepset.exchange.tensorflow.file_names import store_of
 from keepset.exchange.tensorflow.masked_crc import masked_crc
 from keepset.exchange.tensorflow.record_index import index_of
-from keepset.exchange.tensorflow.records import FRAME_BYTES, HEAD_BYTES, RecordReader
+from keepset.exchange.tensorflow.record_scan import FRAME_BYTES, HEAD_BYTES
+from keepset.exchange.tensorflow.records import RecordReader
 from keepset.storage import Store
 
 POLICIES: Final = ("error", "skip", "stop")
