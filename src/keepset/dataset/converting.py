@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -21,6 +22,7 @@ from keepset.snapshot.reading.opening import snapshots_below
 from keepset.snapshot.writing.progress import Progress
 from keepset.storage import open_store
 
+_LOOK_S: Final = 1.0
 KINDS: Final = ("keepset", "tensorflow", "tfrecord")
 _RECORDS: Final = re.compile(
     r".*(\.tfrecords?|\.tfrec)(\.gz|\.gzip|\.zlib|\.snappy)?", re.IGNORECASE
@@ -125,10 +127,17 @@ def _keep(
         )
     kept = ds.snapshot(path, compression, fingerprint=name, **options)
     shown = Progress(f"converting to {store.url}", ds.cardinality(), progress)
-    whole = False
+    durable, looked, whole = 0, time.monotonic(), False
     try:
         for chunk in chunks_of(node_of(kept)):
+            if time.monotonic() - looked > _LOOK_S:
+                # A segment has its name once it is on the disk.
+                found = sum(info.size_bytes for info in store.list(f"{name}/segments/"))
+                shown.add_durable(found - durable)
+                durable, looked = found, time.monotonic()
             shown.advance(len(chunk))
+        found = sum(info.size_bytes for info in store.list(f"{name}/segments/"))
+        shown.add_durable(found - durable)
         whole = True
     finally:
         shown.close(whole)

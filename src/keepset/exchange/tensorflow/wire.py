@@ -210,15 +210,16 @@ def varints(values: Array) -> bytes:
     numbers = numbers.astype(np.uint64).ravel()
     if not len(numbers):
         return b""
-    if int(numbers.max()) < 0x80:
+    longest = -(-int(numbers.max()).bit_length() // 7)
+    if longest <= 1:
         return numbers.astype(np.uint8).tobytes()
-    table = np.empty((len(numbers), _LONGEST_VARINT), np.uint8)
-    rest = numbers.copy()
-    lengths = np.ones(len(numbers), np.int64)
-    for place in range(_LONGEST_VARINT):
-        table[:, place] = (rest & np.uint64(0x7F)).astype(np.uint8) | 0x80
-        rest >>= np.uint64(7)
-        lengths += rest > 0
-    rows = np.arange(len(numbers))
-    table[rows, lengths - 1] &= 0x7F
-    return table[np.arange(_LONGEST_VARINT) < lengths[:, np.newaxis]].tobytes()
+    rest: Array = numbers.astype(np.uint32) if longest < 4 else numbers.copy()
+    table = np.empty((len(numbers), longest), np.uint8)
+    is_there = np.empty((len(numbers), longest), bool)
+    for place in range(longest):
+        # A number goes on as long as anything is left of it; its last byte says that it ends.
+        is_there[:, place] = rest > 0 if place else True
+        table[:, place] = rest & rest.dtype.type(0x7F)
+        rest >>= rest.dtype.type(7)
+        table[:, place] |= (rest > 0).view(np.uint8) << 7
+    return table[is_there].tobytes()

@@ -57,7 +57,7 @@ def write_tfrecord(
     part = targets[0] if isinstance(targets[0], PartFile) else None
     given = 0 if part is None else part.elements
     made: ExampleWriter | None = None
-    whole = False
+    durable, whole = 0, False
     try:
         shown.advance(given)
         for chunk in chunks_of(node, skip=given):
@@ -72,8 +72,11 @@ def write_tfrecord(
             if part is not None and writers[0].is_due:
                 writers[0].flush()
                 part.note(given)
+                shown.add_durable(part.tell() - durable)
+                durable = part.tell()
         for writer in writers:
             shown.add_durable(writer.finish())
+        shown.add_durable(-durable)
         whole = True
     finally:
         for writer in writers:
