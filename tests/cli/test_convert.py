@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -110,21 +112,57 @@ def test_what_was_interrupted_goes_on(
     assert not list(tmp_path.rglob("*.part*"))
 
 
-def test_a_part_of_another_source_does_not_count(tmp_path: Path) -> None:
-    part = PartFile(str(tmp_path / "f"), "one")
-    part.write(b"abc")
-    part.note(3)
-    part.abort()
+def begun(path: Path, source: str, elements: int = 0) -> PartFile:
+    part = PartFile(str(path), source)
+    if elements:
+        part.write(b"x" * elements)
+        part.note(elements)
+    return part
 
-    def elements(source: str) -> int:
-        opened = PartFile(str(tmp_path / "f"), source)
-        opened.abort()
-        return opened.elements
 
-    assert elements("one") == 3
-    assert elements("two") == 0
-    (tmp_path / "f.part.json").write_text("damaged")
-    assert elements("one") == 0
+def test_a_part_counts_for_its_own_source_only(tmp_path: Path) -> None:
+    begun(tmp_path / "f", "one", 3).abort()
+    again = begun(tmp_path / "f", "one")
+    again.abort()
+    assert (again.elements, again.tell()) == (3, 3)
+    other = begun(tmp_path / "f", "two", 2)
+    other.abort()
+    assert other.elements == 0
+    assert len(list(tmp_path.glob("*.json"))) == 1
+    [note] = tmp_path.glob("*.json")
+    note.write_text("damaged")
+    last = begun(tmp_path / "f", "two")
+    last.abort()
+    assert last.elements == 0
+
+
+def test_two_writers_of_one_file_do_not_disturb_each_other(tmp_path: Path) -> None:
+    one = begun(tmp_path / "f", "same", 5)
+    two = begun(tmp_path / "f", "same")
+    assert two.elements == 0, "the part of a writer that is at work was taken"
+    two.write(b"yyy")
+    one.write(b"xx")
+    two.close()
+    assert (tmp_path / "f").read_bytes() == b"yyy"
+    one.close()
+    assert (tmp_path / "f").read_bytes() == b"xxxxxxx"
+    assert [path.name for path in tmp_path.iterdir()] == ["f"]
+
+
+def test_what_a_killed_process_left_is_gone_on_with(tmp_path: Path) -> None:
+    program = (
+        "import os, sys; from keepset.exchange.tensorflow.part_file import PartFile; "
+        "p = PartFile(sys.argv[1], 'same'); p.write(b'abc'); p.note(3); p.write(b'lost'); "
+        "p._file.flush(); os.kill(os.getpid(), 9)"
+    )
+    done = subprocess.run([sys.executable, "-c", program, str(tmp_path / "f")], check=False)
+    assert done.returncode == -9
+    part = begun(tmp_path / "f", "same")
+    assert part.elements == 3
+    part.write(b"def")
+    part.close()
+    assert (tmp_path / "f").read_bytes() == b"abcdef"
+    assert [path.name for path in tmp_path.iterdir()] == ["f"]
 
 
 def test_other_commands_say_what_to_do_with_files_of_tensorflow(tmp_path: Path) -> None:

@@ -2,45 +2,59 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import os
+import time
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any
+from dataclasses import asdict
+from typing import Any, NamedTuple
 
+from keepset.snapshot.writing.lease import hold, holder_of, let_go, this_holder
+from keepset.snapshot.writing.run_id import new_run_id
 from keepset.storage.durable import sync_folder
-
-_ENDING = ".part"
 
 
 class PartFile:
     """Writes beside a file until it is whole, and notes now and then how far that is.
 
-    What was written up to the last note counts: a later one for the same ``source`` goes on there.
+    What was written up to the last note counts: if its writer is dead, a later one for the same
+    ``source`` goes on there. Every writer has a part of its own, so that several do not disturb
+    each other; the last one to finish gives the file its content.
 
     Attributes:
         elements: How many elements the part holds that is there already.
     """
 
     def __init__(self, path: str, source: str) -> None:
-        self._path, self._part, self._note = path, path + _ENDING, f"{path}{_ENDING}.json"
-        self._source = source
+        self._run, self._since = new_run_id(), time.time()
+        self._path, self._part = path, f"{path}.part-{self._run}"
+        self._note, self._source = f"{self._part}.json", source
         os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-        self.elements, start = self._kept()
-        self._file = open(self._part, "r+b" if start else "wb")  # noqa: SIM115  # closed by close
-        self._file.truncate(start)
-        self._file.seek(start)
-        self._size = start
+        hold(self._run)
+        self.elements, self._size = self._take_over()
+        self._file = open(self._part, "r+b" if self._size else "wb")  # noqa: SIM115  # see close
+        self._file.truncate(self._size)
+        self._file.seek(self._size)
+        self.note(self.elements)
 
-    def _kept(self) -> tuple[int, int]:
-        """How many elements and bytes count of what an earlier try left."""
-        try:
-            with open(self._note) as note:
-                facts = json.load(note)
-            if facts["source"] == self._source and facts["bytes"] <= os.path.getsize(self._part):
-                return int(facts["elements"]), int(facts["bytes"])
-        except (OSError, ValueError, KeyError, TypeError):
-            return 0, 0  # there is none, or it is of no use
-        return 0, 0
+    def _take_over(self) -> tuple[int, int]:
+        """Make what a dead writer left our own: how many elements and bytes of it count.
+
+        Only writers of this machine are known to be dead. What they left of another source is
+        removed, for the file is written anew now.
+        """
+        taken = 0, 0
+        for left in _left_behind(self._path):
+            with suppress(FileNotFoundError):  # another one was faster
+                if left.source == self._source and left.size_bytes and not taken[1]:
+                    os.rename(left.part, self._part)
+                    taken = left.elements, left.size_bytes
+                else:
+                    os.unlink(left.part)
+                os.unlink(f"{left.part}.json")
+        return taken
 
     def write(self, data: Any) -> int:
         self._file.write(data)
@@ -54,8 +68,13 @@ class PartFile:
         """Make what was written count, durably; it holds so many elements."""
         self._file.flush()
         os.fsync(self._file.fileno())
-        facts = {"source": self._source, "elements": elements, "bytes": self._size}
-        temporary = f"{self._note}.tmp"
+        facts = {
+            "source": self._source,
+            "elements": elements,
+            "bytes": self._size,
+            "writer": asdict(this_holder(self._run, self._since)),
+        }
+        temporary = f"{self._part}.tmp"
         with open(temporary, "w") as note:
             json.dump(facts, note)
             note.flush()
@@ -73,8 +92,34 @@ class PartFile:
         sync_folder(os.path.dirname(os.path.abspath(self._path)))
         with suppress(FileNotFoundError):
             os.unlink(self._note)
+        let_go(self._run)
 
     def abort(self) -> None:
         """Stop; what counts stays for the next try."""
         if not self._file.closed:
             self._file.close()
+            let_go(self._run)
+
+
+class _Left(NamedTuple):
+    """A part whose writer is dead."""
+
+    part: str
+    source: str
+    elements: int
+    size_bytes: int
+
+
+def _left_behind(path: str) -> Iterator[_Left]:
+    for name in sorted(glob.glob(f"{glob.escape(path)}.part-*.json")):
+        part = name.removesuffix(".json")
+        try:
+            with open(name) as note:
+                facts = json.load(note)
+            writer = holder_of(facts["writer"])
+            left = _Left(part, str(facts["source"]), int(facts["elements"]), int(facts["bytes"]))
+            is_whole = left.size_bytes <= os.path.getsize(part)
+        except (OSError, ValueError, KeyError, TypeError):
+            continue  # it is gone, or tells nothing
+        if is_whole and writer is not None and writer.is_here and not writer.is_alive(0):
+            yield left

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict
+from typing import Any
 
 from keepset.core.record import record
 from keepset.errors import ObjectMissingError, StorageError
@@ -53,6 +54,22 @@ class Holder:
         return f"process {self.pid} on {self.host}"
 
 
+def this_holder(run: str, since: float) -> Holder:
+    """This process, as the writer of a run."""
+    pid = os.getpid()
+    host, boot = socket.gethostname(), _boot_id()
+    return Holder(run, host, boot, pid, _start_of(pid), since, time.time())
+
+
+def hold(run: str) -> None:
+    """Note that this process writes a run, until it is let go of."""
+    _held.add(run)
+
+
+def let_go(run: str) -> None:
+    _held.discard(run)
+
+
 class Lease:
     """Says that this process writes, until it is released or the process ends."""
 
@@ -71,16 +88,7 @@ class Lease:
         self._thread.start()
 
     def _beat(self) -> None:
-        pid = os.getpid()
-        holder = Holder(
-            self._run,
-            socket.gethostname(),
-            _boot_id(),
-            pid,
-            _start_of(pid),
-            self._since,
-            time.time(),
-        )
+        holder = this_holder(self._run, self._since)
         self._store.put(f"{FOLDER}{self._run}.json", json.dumps(asdict(holder)).encode())
 
     def _go_on(self) -> None:
@@ -155,7 +163,14 @@ def live_holder(store: Store, expiry_s: float) -> Holder | None:
 def _read(store: Store, name: str) -> Holder | None:
     """What a lease says; None if it is gone or makes no sense, as advice may."""
     try:
-        facts = json.loads(store.read(name))
+        return holder_of(json.loads(store.read(name)))
+    except (ObjectMissingError, ValueError):
+        return None
+
+
+def holder_of(facts: Any) -> Holder | None:
+    """The writer that these facts tell of; None if they make no sense."""
+    try:
         return Holder(
             run=str(facts["run"]),
             host=str(facts["host"]),
@@ -165,7 +180,7 @@ def _read(store: Store, name: str) -> Holder | None:
             since=float(facts["since"]),
             beat=float(facts["beat"]),
         )
-    except (ObjectMissingError, ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError):
         return None
 
 
