@@ -15,6 +15,7 @@ from typing import Any
 from keepset.core.record import record
 from keepset.errors import ObjectMissingError, StorageError
 from keepset.storage import Store
+from keepset.storage.system_facts import system_text
 
 FOLDER = "leases/"
 BEAT_S = 10.0
@@ -187,8 +188,7 @@ def holder_of(facts: Any) -> Holder | None:
 def _boot_id() -> str:
     """What tells one start of this machine from another."""
     try:
-        with open("/proc/sys/kernel/random/boot_id") as file:
-            return file.read().strip()
+        return system_text("/proc/sys/kernel/random/boot_id").strip()
     except OSError:
         return ""
 
@@ -199,8 +199,7 @@ def _start_of(pid: int) -> str:
     Empty if there is no such process.
     """
     try:
-        with open(f"/proc/{pid}/stat") as file:
-            status = file.read()
+        status = system_text(f"/proc/{pid}/stat")
     except OSError:
         return "" if os.path.exists("/proc/self") or not _exists(pid) else "running"
     state, *fields = status.rpartition(")")[2].split()
