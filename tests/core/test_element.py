@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import enum
 from collections import OrderedDict, namedtuple
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,8 @@ from PIL import Image
 
 import keepset as ks
 from keepset.core.element import to_element, to_returned_element
+from keepset.core.spec import spec_of
+from keepset.core.structure import structure_of
 
 Point = namedtuple("Point", ["x", "y"])
 
@@ -165,16 +167,75 @@ def test_a_buffer_that_a_generator_uses_again_is_copied_in_time() -> None:
     assert np.concatenate(batches)[:, 0].tolist() == list(range(50))
 
 
-def test_arrays_that_only_the_function_had_are_not_copied() -> None:
+@dataclass
+class Holder:
+    x: Any
+
+
+def only_array(element: Any) -> Any:
+    [array] = [x for x in structure_of(element).leaves(element) if isinstance(x, np.ndarray)]
+    return array
+
+
+# A container that is used again, around an array that nobody else has; and what is made of it for
+# every element.
+USED_AGAIN: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "dict": (lambda x: {"a": x}, lambda kept: kept),
+    "tuple": (lambda x: (x, 1), lambda kept: kept),
+    "record": (Holder, lambda kept: kept),
+    "nested": (lambda x: {"a": ({"b": x}, 1)}, lambda kept: kept),
+    "record within": (lambda x: {"a": Holder(x)}, lambda kept: kept),
+    "dict in a new one": (lambda x: {"a": x}, lambda kept: {"new": kept}),
+    "tuple in a new one": (lambda x: (x, 1), lambda kept: {"new": kept}),
+    "record in a new one": (Holder, lambda kept: (kept, 1)),
+}
+
+
+@pytest.mark.parametrize("size", [2, 5000])
+@pytest.mark.parametrize(("make", "wrapped"), USED_AGAIN.values(), ids=USED_AGAIN)
+def test_arrays_in_a_container_that_is_used_again_are_copied_in_time(
+    make: Callable[[Any], Any], wrapped: Callable[[Any], Any], size: int
+) -> None:
+    kept = make(np.zeros(size))
+
+    def fill(number: Any) -> Any:
+        only_array(kept)[:] = number
+        return wrapped(kept)
+
+    def source() -> Iterator[Any]:
+        for i in range(20):
+            yield fill(i)
+
+    def check(ds: ks.Dataset) -> None:
+        assert [int(only_array(e)[0]) for e in list(ds)] == list(range(20))
+
+    signature = spec_of(to_element(fill(0)))
+    check(ks.Dataset.range(20).map(fill))
+    check(ks.Dataset.range(20).map(fill, output_signature=signature))
+    check(ks.Dataset.from_generator(source))
+    check(ks.Dataset.from_generator(source, output_signature=signature))
+
+
+WRAPPED: dict[str, Callable[[Any], Any]] = {
+    "bare": lambda array: array,
+    "dict": lambda array: {"a": array},
+    "tuple": lambda array: (array, 1),
+    "list": lambda array: [array, 1],
+    "nested": lambda array: {"a": ({"b": array}, 1)},
+}
+
+
+@pytest.mark.parametrize("wrapped", WRAPPED.values(), ids=WRAPPED)
+def test_arrays_that_only_the_function_had_are_not_copied(wrapped: Callable[[Any], Any]) -> None:
     places: list[int] = []
 
     def fresh(x: np.int64) -> Any:
         array = np.full((5, 5), x)
         places.append(array.__array_interface__["data"][0])
-        return {"a": array}
+        return wrapped(array)
 
-    got = [e["a"].__array_interface__["data"][0] for e in list(ks.Dataset.range(50).map(fresh))]
-    assert got == places
+    elements = list(ks.Dataset.range(50).map(fresh))
+    assert [only_array(e).__array_interface__["data"][0] for e in elements] == places
 
 
 def test_rows_of_a_source_cannot_be_written_to() -> None:

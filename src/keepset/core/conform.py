@@ -9,7 +9,7 @@ import numpy as np
 
 from keepset.core.arrays import as_array
 from keepset.core.dtypes import StringType
-from keepset.core.element import to_element
+from keepset.core.element import own, to_element
 from keepset.core.spec import LeafSpec, Spec, TensorSpec, spec_of, structure_and_leaves
 from keepset.core.structure import Structure, structure_of
 from keepset.errors import ElementError
@@ -114,6 +114,8 @@ def _number(spec: TensorSpec, value: Any) -> Any:
                 f"{spec} was promised, but the element is {spec_of(to_element(array))}"
             )
         array = array.astype(wanted)
+    elif array is value or array.base is not None:
+        array = own(array)  # whoever made it may use it again, with new contents
     return array if array.ndim else array[()]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import enum
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from sys import getrefcount
 from typing import Any
 
@@ -112,33 +112,69 @@ def _from_array_like(value: Any) -> Any:
 
 
 def _from_dict(value: Mapping[Any, Any]) -> dict[Any, Any]:
+    is_shared = getrefcount(value) > _REFERENCES
+    return _dict_of(value, is_shared)
+
+
+def _from_tuple(value: Sequence[Any]) -> tuple[Any, ...]:
+    is_shared = getrefcount(value) > _REFERENCES
+    return _tuple_of(value, is_shared)
+
+
+def _dict_of(value: Mapping[Any, Any], is_shared: bool) -> dict[Any, Any]:
+    if is_shared:
+        return {key: _owned(item) for key, item in value.items()}
     return {
         key: item
         if type(item) in PLAIN_SCALARS
         else _from_nested_array(item, _DICT_REFERENCES)
         if type(item) is np.ndarray
-        else to_element(item)
+        else _from_nested(item, _DICT_REFERENCES)
         for key, item in value.items()
     }
 
 
-def _from_tuple(value: tuple[Any, ...]) -> tuple[Any, ...]:
+def _tuple_of(value: Sequence[Any], is_shared: bool) -> tuple[Any, ...]:
     for item in value:
         if type(item) not in PLAIN_SCALARS:
             break
     else:
         return tuple(value)
     del item
+    if is_shared:
+        return tuple(map(_owned, value))
     return tuple(
         [
             item
             if type(item) in PLAIN_SCALARS
             else _from_nested_array(item, _TUPLE_REFERENCES)
             if type(item) is np.ndarray
-            else to_element(item)
+            else _from_nested(item, _TUPLE_REFERENCES)
             for item in value
         ]
     )
+
+
+def _from_nested(value: Any, references: int) -> Any:
+    """An item of a container that only the function's result holds."""
+    is_shared = getrefcount(value) > references
+    kind = type(value)
+    if kind is dict:
+        return _dict_of(value, is_shared)
+    if kind is tuple:
+        return _tuple_of(value, is_shared)
+    return to_element(value)
+
+
+def _owned(value: Any) -> Any:
+    """An item of a container that somebody else has too, and may fill anew: arrays are copied."""
+    kind = type(value)
+    if kind is dict:
+        return _dict_of(value, is_shared=True)
+    if kind is tuple:
+        return _tuple_of(value, is_shared=True)
+    element = to_element(value)
+    return own(element) if type(element) is np.ndarray else element
 
 
 def _from_int(value: int) -> Any:
@@ -159,7 +195,8 @@ def _from_record(kind: type) -> Callable[[Any], Any]:
     fields = record_fields(kind)
 
     def convert(value: Any) -> Any:
-        return kind(**{field: to_element(getattr(value, field)) for field in fields})
+        make = _owned if getrefcount(value) > _REFERENCES else to_element
+        return kind(**{field: make(getattr(value, field)) for field in fields})
 
     return convert
 
