@@ -216,6 +216,25 @@ def test_arrays_in_a_container_that_is_used_again_are_copied_in_time(
     check(ks.Dataset.from_generator(source, output_signature=signature))
 
 
+@pytest.mark.parametrize("nested", [False, True])
+def test_buffers_within_ragged_and_sparse_leaves_are_copied_in_time(nested: bool) -> None:
+    buffer = np.zeros(4)
+
+    def ragged(i: np.int64) -> Any:
+        buffer[:] = i
+        inner = ks.Ragged(buffer, [0, 2, 4])
+        return {"r": ks.Ragged(inner, [0, 2])} if nested else inner
+
+    def sparse(i: np.int64) -> Any:
+        buffer[:] = i
+        leaf = ks.Sparse([[0], [1], [2], [3]], buffer, [9])
+        return {"s": leaf} if nested else leaf
+
+    for function in (ragged, sparse):
+        for i, element in enumerate(list(ks.Dataset.range(9).map(function))):
+            assert element == to_element(function(np.int64(i)))
+
+
 WRAPPED: dict[str, Callable[[Any], Any]] = {
     "bare": lambda array: array,
     "dict": lambda array: {"a": array},

@@ -177,6 +177,15 @@ def _owned(value: Any) -> Any:
     return own(element) if type(element) is np.ndarray else element
 
 
+def _from_ragged(value: Ragged) -> Ragged:
+    values = _from_ragged(value.values) if isinstance(value.values, Ragged) else own(value.values)
+    return Ragged.trusted(values, own(value.row_splits))
+
+
+def _from_sparse(value: Sparse) -> Sparse:
+    return Sparse(own(value.indices), own(value.values), own(value.dense_shape))
+
+
 def _from_int(value: int) -> Any:
     if -(1 << 63) <= value < 1 << 63:
         return np.int64(value)
@@ -231,8 +240,8 @@ _CONVERTERS: dict[type, Callable[[Any], Any]] = {
     datetime.datetime: _from_datetime,
     datetime.date: lambda value: np.datetime64(value, "D"),
     datetime.timedelta: lambda value: np.timedelta64(value, "us"),
-    Ragged: _same,
-    Sparse: _same,
+    Ragged: _from_ragged,
+    Sparse: _from_sparse,
     set: _unknown,
     frozenset: _unknown,
     object: _unknown,
