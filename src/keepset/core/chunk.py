@@ -27,7 +27,7 @@ class Chunk:
         [{'x': np.int64(2)}]
     """
 
-    __slots__ = ("_columns", "_length", "_rows", "_structure")
+    __slots__ = ("_columns", "_length", "_rows", "_rows_bytes", "_structure")
 
     def __init__(
         self,
@@ -38,6 +38,7 @@ class Chunk:
     ) -> None:
         self._length, self._rows = length, rows
         self._structure, self._columns = structure, columns
+        self._rows_bytes: int | None = None
 
     @classmethod
     def from_rows(cls, rows: list[Any]) -> Chunk:
@@ -127,10 +128,11 @@ class Chunk:
             return sum(map(_size_of, self._columns))
         if not self._rows:
             return 0
-        first = self._rows[0]
-        leaves = structure_of(first).leaves(first)
-        sizes = [len(x) if isinstance(x, bytes) else getattr(x, "nbytes", 64) for x in leaves]
-        return len(self._rows) * sum(sizes)
+        if self._rows_bytes is None:
+            leaves = self.structure.leaves(self._rows[0])
+            sizes = [len(x) if isinstance(x, bytes) else getattr(x, "nbytes", 64) for x in leaves]
+            self._rows_bytes = len(self._rows) * sum(sizes)
+        return self._rows_bytes
 
     @property
     def own_bytes(self) -> int:

@@ -15,6 +15,7 @@ from keepset.core.dtypes import Array
 from keepset.core.element import to_element
 from keepset.core.jagged import Jagged
 from keepset.core.node import Node, stage
+from keepset.core.ragged import Ragged
 from keepset.core.run import Run
 from keepset.core.spec import Spec, map_spec, spec_of
 from keepset.core.structure import Structure, structure_of
@@ -81,6 +82,8 @@ def _uncopied(tensors: Any) -> Any:
         return {key: _uncopied(item) for key, item in tensors.items()}
     if type(tensors) is tuple:
         return tuple(map(_uncopied, tensors))
+    if type(tensors) is Ragged:
+        return Ragged.trusted(_uncopied(tensors.values), tensors.row_splits)
     return tensors
 
 

@@ -153,8 +153,7 @@ def loose_columns(chunk: Chunk) -> list[Column]:
     """The columns as they are; those of large rows as lists, if nobody has stacked them yet."""
     if chunk.has_columns:
         return chunk.columns
-    first = chunk.structure.leaves(chunk.rows[0])
-    if sum(getattr(leaf, "nbytes", 0) for leaf in first) < _LARGE_ROW_BYTES:
+    if chunk.size_bytes < _LARGE_ROW_BYTES * len(chunk):
         return chunk.columns
     return list(chunk.structure.columns(chunk.rows))
 
