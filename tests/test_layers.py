@@ -39,6 +39,7 @@ LAZY = {"cloudpickle", "crc32c", "ml_dtypes", "obstore"}
 SLOW = {
     "keepset.dataset.kept_stages",
     "keepset.dataset.tensorflow_files",
+    "keepset.dataset.written_arrays",
     "keepset.exchange.tensorflow.loading",
     "keepset.exchange.tensorflow.saving",
     "keepset.dataset.loaded_stages",

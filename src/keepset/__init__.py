@@ -43,6 +43,7 @@ from keepset.nodes.autotune import AUTOTUNE
 from keepset.nodes.global_shuffle import GLOBAL
 
 if TYPE_CHECKING:
+    from keepset.dataset.array_files import read_npy
     from keepset.dataset.tensorflow_files import TFRecordDataset
     from keepset.exchange.tensorflow.example import (
         Example,
@@ -132,6 +133,7 @@ __all__ = [
     "parse_single_example",
     "parse_single_sequence_example",
     "parse_tensor",
+    "read_npy",
     "save",
     "serialize_tensor",
     "set_seed",
@@ -166,6 +168,7 @@ _LATE = {
     "parse_single_example": "keepset.exchange.tensorflow.parse_example",
     "parse_single_sequence_example": "keepset.exchange.tensorflow.parse_sequence",
     "parse_tensor": "keepset.exchange.tensorflow.tensors",
+    "read_npy": "keepset.dataset.array_files",
     "serialize_tensor": "keepset.exchange.tensorflow.tensors",
 }
 

@@ -216,6 +216,12 @@ def concat(parts: Sequence[Chunk]) -> Chunk:
     return Chunk.from_rows([row for part in filled for row in part.rows])
 
 
+def chunk_of_columns(columns: Any, length: int) -> Chunk:
+    """A chunk of the elements that have these columns, nested as the elements are."""
+    structure = structure_of(columns)
+    return Chunk.from_columns(structure, structure.leaves(columns), length)
+
+
 def single(element: Any) -> Chunk:
     """A chunk of one element."""
     return Chunk.from_rows([element])

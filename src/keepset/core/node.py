@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields
 from functools import cached_property
-from typing import Any, ClassVar, Final, TypeVar, dataclass_transform
+from typing import Any, ClassVar, Final, Self, TypeVar, dataclass_transform
 
 from keepset.core.chunk import Chunk
 from keepset.core.cursor import Cursor
@@ -128,6 +128,10 @@ class Node(ABC):
                 changed[f.name] = tuple(each.addressable() for each in value)
         if all(_is_same(value, getattr(self, name)) for name, value in changed.items()):
             return self
+        return self.replaced(**changed)
+
+    def replaced(self, **changed: Any) -> Self:
+        """The same stage with other values of some fields."""
         same = {f.name: getattr(self, f.name) for f in fields(self) if f.init}
         return type(self)(**(same | changed))
 

@@ -1,8 +1,8 @@
 """Dataset: the fluent face over all stages.
 
 ``base`` iterates, addresses and describes; ``sources`` begins a pipeline; ``elements``, ``groups``
-and ``order`` add stages to it; ``keeping`` keeps it; ``doors`` leads to other people's files. Each
-method checks its arguments and wraps one node.
+and ``order`` add stages to it; ``keeping`` keeps it; those that end in ``_doors`` lead to
+other people's files and frameworks. Each method checks its arguments and wraps one node.
 """
 
 from __future__ import annotations
@@ -12,13 +12,17 @@ from typing import Any
 
 from keepset import nodes
 from keepset.core.structure import structure_of
+from keepset.dataset.array_doors import ArrayDoors
 from keepset.dataset.base import node_of
-from keepset.dataset.doors import Doors
 from keepset.dataset.elements import ElementStages
+from keepset.dataset.framework_doors import FrameworkDoors
 from keepset.dataset.groups import GroupStages
+from keepset.dataset.image_doors import ImageDoors
 from keepset.dataset.keeping import Keeping
 from keepset.dataset.order import OrderStages
 from keepset.dataset.sources import Sources
+from keepset.dataset.table_doors import TableDoors
+from keepset.dataset.tensorflow_doors import TensorflowDoors
 from keepset.errors import InvalidArgumentError
 
 
@@ -60,7 +64,18 @@ def _zip(kind: type[Dataset], args: tuple[Any, ...], datasets: Any, name: str | 
     return kind(nodes.Zip(parents=parents, layout=layout, name=name))
 
 
-class Dataset(Sources, ElementStages, GroupStages, OrderStages, Keeping, Doors):
+class Dataset(
+    Sources,
+    ElementStages,
+    GroupStages,
+    OrderStages,
+    Keeping,
+    ArrayDoors,
+    FrameworkDoors,
+    ImageDoors,
+    TableDoors,
+    TensorflowDoors,
+):
     """A sequence of elements and the stages that make them. Immutable; nothing runs until asked.
 
     Build one from a source (``Dataset.range``, ``from_tensor_slices``, ``from_generator``, ...),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,15 +11,13 @@ import numpy as np
 from keepset.core.node import Node
 from keepset.dataset import Dataset
 from keepset.dataset.arguments import whole_number
-from keepset.dataset.base import BaseDataset
+from keepset.dataset.named_files import named_files
 from keepset.exchange.tensorflow.features import check_features
-from keepset.exchange.tensorflow.file_names import file_names, is_local
 from keepset.exchange.tensorflow.parse_stage import ParseExample
 from keepset.exchange.tensorflow.tfrecord import TfrecordDataset
 from keepset.exchange.tensorflow.write_tfrecord import write_tfrecord as write_tfrecord
 from keepset.nodes.autotune import AUTOTUNE
 from keepset.nodes.from_tensor_slices import FromTensorSlices
-from keepset.nodes.list_files import ListFiles
 
 
 def TFRecordDataset(  # noqa: N802  # it is a class in TensorFlow
@@ -74,7 +72,7 @@ def TFRecordDataset(  # noqa: N802  # it is a class in TensorFlow
             name=name,
         )
 
-    return _read_files(records, _named_files(filenames, options), num_parallel_reads, name)
+    return _read_files(records, named_files(filenames, options), num_parallel_reads, name)
 
 
 def raw_files(
@@ -84,7 +82,7 @@ def raw_files(
     **fields: Any,
 ) -> Dataset:
     """The records of files that a stage of this kind reads."""
-    named = _named_files(filenames, fields.get("store_options") or {})
+    named = named_files(filenames, fields.get("store_options") or {})
     return _read_files(lambda names: kind(parent=names, **fields), named, num_parallel_reads, None)
 
 
@@ -103,19 +101,6 @@ def _read_files(
         num_parallel_calls=at_once if at_once > 0 else AUTOTUNE,
         name=name,
     )
-
-
-def _named_files(filenames: Any, options: Mapping[str, Any]) -> Node:
-    if isinstance(filenames, BaseDataset):
-        return filenames.__keepset_node__()
-    if isinstance(filenames, np.ndarray):
-        filenames = filenames.ravel().tolist()
-    names = file_names(filenames, dict(options))
-    tensors = np.empty(len(names), object)
-    tensors[:] = [os.fsencode(each) for each in names]
-    # Files on a disk count by their content when somebody asks what a pipeline reads.
-    kind = ListFiles if names and all(map(is_local, names)) else FromTensorSlices
-    return kind(tensors=tensors)
 
 
 def _one_file(name: bytes) -> Node:

@@ -17,8 +17,8 @@ from keepset.core.run import Run
 from keepset.core.spec import Spec, TensorSpec
 from keepset.core.structure import LEAF
 from keepset.errors import CorruptRecordError, ElementError, InvalidArgumentError
+from keepset.exchange.file_names import store_of
 from keepset.exchange.tensorflow.compression import compression_named, pieces_of
-from keepset.exchange.tensorflow.file_names import store_of
 from keepset.storage import Store
 
 _SPEC: Final = TensorSpec((), string)

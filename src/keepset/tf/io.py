@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from keepset.exchange.file_names import store_of
 from keepset.exchange.tensorflow.features import (
     FixedLenFeature,
     FixedLenSequenceFeature,
@@ -14,7 +15,6 @@ from keepset.exchange.tensorflow.features import (
     SparseFeature,
     VarLenFeature,
 )
-from keepset.exchange.tensorflow.file_names import store_of
 from keepset.exchange.tensorflow.parse_example import parse_example as _parse_many
 from keepset.exchange.tensorflow.parse_example import parse_single_example as _parse_one
 from keepset.exchange.tensorflow.parse_sequence import (

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from keepset.errors import CorruptRecordError, ElementError
+from keepset.exchange.file_names import file_names, store_of
 from keepset.exchange.tensorflow.compression import pieces_of, sniff
 from keepset.exchange.tensorflow.example_columns import all_features
 from keepset.exchange.tensorflow.features import (
@@ -14,7 +15,6 @@ from keepset.exchange.tensorflow.features import (
     FixedLenFeature,
     VarLenFeature,
 )
-from keepset.exchange.tensorflow.file_names import file_names, store_of
 from keepset.exchange.tensorflow.records import RecordReader
 
 _DTYPES = {1: "string", 2: "float32", 3: "int64"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Any, Final
 
@@ -14,8 +14,6 @@ import numpy as np
 from keepset.core.chunk import Chunk
 from keepset.core.column import column_spec
 from keepset.core.node import INFINITE, Node
-from keepset.core.pace import Pace
-from keepset.core.run import start
 from keepset.core.spec import LeafSpec, Spec, common_supertype, structure_and_leaves
 from keepset.errors import ElementError, InvalidArgumentError, UnknownSpecError
 from keepset.exchange.tensorflow.components import messages_of, stored_dtype
@@ -25,6 +23,7 @@ from keepset.exchange.tensorflow.record_writer import RecordWriter
 from keepset.exchange.tensorflow.saved_files import METADATA, SPEC
 from keepset.exchange.tensorflow.snapshot_metadata import Metadata, metadata_message
 from keepset.exchange.tensorflow.spec_proto import spec_message
+from keepset.exchange.whole_run import chunks_of
 from keepset.snapshot.writing.progress import Progress
 from keepset.snapshot.writing.sharding import shards_of
 from keepset.storage import Store, open_store
@@ -83,26 +82,6 @@ def save_tensorflow(
         writer.close()
         shown.close(whole)
     return writer.elements
-
-
-def chunks_of(node: Node, skip: int = 0) -> Iterator[Chunk]:
-    """All elements, a few at a time, for those who write them one behind the other."""
-    run = start(node)
-    cursor = node.cursor(run)
-    try:
-        cursor.skip(skip)
-        pace = Pace(True)
-        while True:
-            began = time.perf_counter()
-            chunk = cursor.read(pace.size)
-            if not len(chunk):
-                return
-            seconds = time.perf_counter() - began
-            yield chunk
-            pace.adapt(seconds, chunk.size_bytes)
-    finally:
-        cursor.close()
-        run.session.close()
 
 
 class _Writer:

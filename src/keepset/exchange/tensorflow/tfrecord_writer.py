@@ -7,8 +7,8 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from keepset.errors import InvalidArgumentError
+from keepset.exchange.file_names import store_of
 from keepset.exchange.tensorflow.compression import compression_named
-from keepset.exchange.tensorflow.file_names import store_of
 from keepset.exchange.tensorflow.record_writer import RecordWriter
 
 # Records that wait to be written together.

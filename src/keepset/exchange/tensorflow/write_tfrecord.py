@@ -8,16 +8,16 @@ from typing import Any, NamedTuple
 
 from keepset.core.chunk import Chunk
 from keepset.core.dtypes import StringType
-from keepset.core.node import INFINITE, Node
+from keepset.core.node import Node
 from keepset.core.spec import Spec, TensorSpec, spec_of
 from keepset.errors import ElementError, InvalidArgumentError
+from keepset.exchange.file_names import is_local, store_of
 from keepset.exchange.tensorflow.compression import compression_named
 from keepset.exchange.tensorflow.features import FeatureDescription
-from keepset.exchange.tensorflow.file_names import is_local, store_of
 from keepset.exchange.tensorflow.part_file import PartFile
 from keepset.exchange.tensorflow.record_writer import RecordWriter, Target
-from keepset.exchange.tensorflow.saving import chunks_of
 from keepset.exchange.tensorflow.write_examples import ExampleWriter
+from keepset.exchange.whole_run import check_finite, chunks_of
 from keepset.snapshot.writing.progress import Progress
 
 
@@ -44,10 +44,7 @@ def write_tfrecord(
     With ``resume_as``, which names the pipeline, what an interruption left of one local file is
     gone on with.
     """
-    if node.cardinality() == INFINITE:
-        raise InvalidArgumentError(
-            f"{node.title} never ends, so it cannot be written; use take(n) to write the first n"
-        )
+    check_finite(node)
     name, compression = os.fspath(path), compression_named(compression_type)
     if resume_as is not None and compression == "ZLIB":
         resume_as = None  # one stream, which cannot be gone on with

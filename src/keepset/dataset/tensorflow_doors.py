@@ -1,4 +1,4 @@
-"""Methods that read and write other people's files."""
+"""Methods that read and write TensorFlow's files."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def tensorflow_files() -> ModuleType:
     return module
 
 
-class Doors(BaseDataset):
-    """Ways in and out."""
+class TensorflowDoors(BaseDataset):
+    """Ways to TensorFlow's files."""
 
     __slots__ = ()
 

@@ -1,0 +1,38 @@
+"""Files as users name them, and the stage that names them to those who read them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from keepset.core.node import Node
+from keepset.dataset.base import BaseDataset
+from keepset.exchange.file_names import file_names, is_local
+from keepset.nodes.from_tensor_slices import FromTensorSlices
+from keepset.nodes.list_files import ListFiles
+
+Files: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | BaseDataset
+
+
+def named_files(files: Any, options: Mapping[str, Any]) -> Node:
+    """The stage that names files: those of a data set, or patterns resolved now."""
+    if isinstance(files, BaseDataset):
+        return files.__keepset_node__()
+    if isinstance(files, np.ndarray):
+        files = files.ravel().tolist()
+    names = file_names(files, dict(options))
+    tensors = np.empty(len(names), object)
+    tensors[:] = [os.fsencode(each) for each in names]
+    # Files on a disk count by their content when somebody asks what a pipeline reads.
+    kind = ListFiles if names and all(map(is_local, names)) else FromTensorSlices
+    return kind(tensors=tensors)
+
+
+def chosen(columns: Sequence[str] | None) -> tuple[str, ...] | None:
+    """Names of columns as a stage keeps them."""
+    if columns is None:
+        return None
+    return (columns,) if isinstance(columns, str) else tuple(columns)

@@ -1,0 +1,75 @@
+"""The doors: every way to files of another format, for the suite that all of them join.
+
+A new format joins by one entry in ``DOORS``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import keepset as ks
+
+
+@dataclass(frozen=True)
+class Door:
+    """A format, and what it can do.
+
+    Attributes:
+        ending: What its files are called.
+        write: Writes a data set to a path.
+        read: Reads the files of a path or pattern; takes ``columns=`` if the format has them.
+        kinds: Elements that come back as they were, each a function of a number.
+        large: An element that takes 100 KB or so in the file, for tests of memory.
+        knows_length: Whether ``len`` is known without reading everything.
+        is_addressable: Whether elements can be had by position.
+        has_columns: Whether elements are dicts of which some entries can be read.
+        notices_cuts: Whether a file that lacks its end is found to be damaged.
+        takes_remote: Whether files may be in a bucket.
+    """
+
+    ending: str
+    write: Callable[[ks.Dataset, Any], Any]
+    read: Callable[..., ks.Dataset]
+    kinds: dict[str, Callable[[int], Any]]
+    large: Callable[[int], Any]
+    knows_length: bool = True
+    is_addressable: bool = True
+    has_columns: bool = True
+    notices_cuts: bool = True
+    takes_remote: bool = True
+
+    @property
+    def kind(self) -> Callable[[int], Any]:
+        """The first kind of element, for tests that need only one."""
+        return next(iter(self.kinds.values()))
+
+    def dataset(self, count: int, kind: Callable[[int], Any] | None = None) -> ks.Dataset:
+        """Elements of one kind."""
+        make = self.kind if kind is None else kind
+        signature = ks.Dataset.from_generator(lambda: iter([make(1)])).element_spec
+        return ks.Dataset.from_generator(
+            lambda: (make(i) for i in range(count)), output_signature=signature
+        )
+
+
+DOORS: dict[str, Door] = {
+    "npy": Door(
+        ending=".npy",
+        write=lambda ds, path: ds.write_npy(path),
+        read=ks.read_npy,
+        kinds={
+            "arrays": lambda i: np.full((3, 2), i, np.float32),
+            "numbers": np.int64,
+            "times": lambda i: np.datetime64(i, "s"),
+            "bools": lambda i: np.array([i % 2 == 0, True]),
+            "complex": lambda i: np.array([i + 1j]),
+            "empty": lambda i: np.zeros((0, 2)),
+        },
+        large=lambda i: np.full(25_000, i, np.float32),
+        has_columns=False,
+    ),
+}
