@@ -1,0 +1,209 @@
+"""ArrowColumn: one leaf of the rows of an Arrow table, as a column of a chunk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from keepset.core.column import Column
+from keepset.core.dtypes import Array, DType, dtype_name
+from keepset.core.jagged import Jagged
+from keepset.core.ragged import Ragged
+from keepset.core.spec import LeafSpec
+from keepset.errors import ElementError, InvalidArgumentError
+from keepset.exchange.arrow_leaves import ArrowLeaf, without_views
+from keepset.exchange.arrow_missing import default_fill, example_fill, fill_list, fill_value
+from keepset.exchange.arrow_values import BadValueError, missing_in, values_of
+
+
+class ArrowColumn:
+    """Reads one leaf, of dtype ``cast_to`` if that is given, with values for those missing."""
+
+    def __init__(
+        self, leaf: ArrowLeaf, cast_to: DType | None, missing: Mapping[str, Any], where: str
+    ) -> None:
+        self.leaf, self.where = leaf, where
+        dtype = cast_to or leaf.dtype
+        if dtype is None or leaf.is_unreadable:
+            raise _unreadable(leaf, where)
+        self.dtype: DType = dtype
+        self.is_cast = cast_to is not None and cast_to != leaf.dtype
+        self.spec: LeafSpec = leaf.spec(dtype)
+        self.fill = default_fill(dtype)
+        if leaf.key in missing:
+            self.fill = (fill_value(missing[leaf.key], dtype, leaf.key),)
+        # What stands for whole lists that are missing, by their names.
+        self.list_fills: dict[str, Array] = {
+            step.key: fill_list(missing[step.key], dtype, leaf, step.key)
+            for step in leaf.steps
+            if step.kind == "list" and step.key in missing
+        }
+
+    def read(self, array: pa.Array, first_row: int) -> Column:
+        """The column of an array of such values; its first row has this number in messages."""
+        walk = _Walk(self, array, first_row)
+        for step in self.leaf.steps:
+            if step.kind == "field":
+                walk.array = pc.struct_field(walk.array, [step.value])
+            elif step.kind == "storage":
+                walk.array = walk.array.storage
+            elif step.kind == "plain":
+                walk.array = _plain(walk.array)
+            elif step.kind == "list":
+                walk.into_lists(step.key)
+            else:
+                walk.into_fixed(step.value, step.kind == "even")
+        return walk.column()
+
+
+class _Walk:
+    """The way from an array down to the values of a leaf."""
+
+    def __init__(self, of: ArrowColumn, array: pa.Array, first_row: int) -> None:
+        self.array = array
+        self._of, self._first_row = of, first_row
+        self._count = len(array)  # of values, each with its fixed dimensions
+        self._offsets: list[Array] = []  # where lists begin among their items, outermost first
+        self._above: list[Array | int] = []  # the offsets or the size of each step into lists
+        self._masked: Array | None = None  # items of lists of one size that are missing
+        self._gaps: tuple[Array, Array] | None = None  # lists that are missing, and their values
+
+    def into_lists(self, key: str) -> None:
+        """Go down to the items of lists."""
+        if self._masked is not None:
+            self.array, self._masked = _without(self.array, self._masked), None
+        missing = missing_in(self.array)
+        if missing is not None:
+            fill = self._of.list_fills.get(key)
+            if fill is None:
+                raise self._missing(missing, key, "[]")
+            self._gaps = missing, fill
+        offsets = np.zeros(len(self.array) + 1, np.int64)
+        lengths = pc.list_value_length(self.array).fill_null(0).to_numpy(zero_copy_only=False)
+        np.cumsum(lengths, out=offsets[1:])
+        self.array = self.array.flatten()
+        self._offsets.append(offsets)
+        self._above.append(offsets)
+        self._count = len(self.array)
+
+    def into_fixed(self, size: int, is_level: bool) -> None:
+        """Go down to the items of lists of one size; those of missing lists are missing too."""
+        lists, missing = self.array, _either(missing_in(self.array), self._masked)
+        self.array = lists.values.slice(lists.offset * size, len(lists) * size)
+        self._masked = None if missing is None else missing.repeat(size)
+        if is_level:
+            self._offsets.append(np.arange(len(lists) + 1) * size)
+            self._count = len(self.array)
+        self._above.append(size)
+
+    def column(self) -> Column:
+        values = self._values().reshape(self._count, *self._of.leaf.sizes)
+        if self._of.leaf.order is not None:
+            values = values.transpose(0, *(1 + axis for axis in self._of.leaf.order))
+        if not self._offsets:
+            return values
+        if len(self._offsets) > 1:
+            bounds = pairwise(self._offsets[0].tolist())
+            return [_ragged(values, self._offsets[1:], *each) for each in bounds]
+        [offsets] = self._offsets
+        if self._gaps is None or not len(self._gaps[1]):
+            return Jagged.packed(values, offsets)
+        return _with_gaps(values, offsets, *self._gaps)
+
+    def _values(self) -> Array:
+        of = self._of
+        try:
+            values, missing = values_of(self.array, of.dtype, of.is_cast)
+        except BadValueError as error:
+            raise self._bad(error) from error
+        missing = _either(missing, self._masked)
+        if missing is not None:
+            if of.fill is None:
+                raise self._missing(missing, of.leaf.key, example_fill(of.dtype))
+            values = values.copy()
+            values[missing] = of.fill[0]
+        values.flags.writeable = False
+        return values
+
+    def _row(self, index: int) -> int:
+        """The number of the row that has the item at ``index``."""
+        for step in reversed(self._above):
+            if isinstance(step, int):
+                index //= step
+            else:
+                index = int(np.searchsorted(step, index, side="right")) - 1
+        return self._first_row + index
+
+    def _missing(self, missing: Array, key: str, example: str) -> ElementError:
+        row = self._row(int(missing.argmax()))
+        return ElementError(
+            f"{self._of.where}: {key!r} has no value in row {row}; say what should stand there, "
+            f"with missing={{{key!r}: {example}}}, or leave it out with columns="
+        )
+
+    def _bad(self, error: BadValueError) -> Exception:
+        of, name = self._of, dtype_name(self._of.dtype)
+        if error.index < 0:
+            return InvalidArgumentError(
+                f"{of.where}: types={{{of.leaf.name!r}: {name!r}}} cannot be, as the column has "
+                f"the type {of.leaf.type}; choose another one"
+            )
+        return ElementError(
+            f"{of.where}: {of.leaf.name!r} has {error.value!r:.60} in row "
+            f"{self._row(error.index)}, which cannot become {name} ({error.reason}); choose "
+            f"another type in types={{{of.leaf.name!r}: ...}}, or 'string'"
+        )
+
+
+def _either(one: Array | None, other: Array | None) -> Array | None:
+    return other if one is None else one if other is None else one | other
+
+
+def _without(array: pa.Array, missing: Array) -> pa.Array:
+    """The same lists, some of them missing."""
+    # Arrow cannot choose among lists of views of texts.
+    array = array.cast(without_views(array.type))
+    return array.take(pa.array(np.arange(len(array)), mask=missing))
+
+
+def _plain(array: pa.Array) -> pa.Array:
+    if pa.types.is_dictionary(array.type):
+        return array.dictionary_decode()
+    return pc.run_end_decode(array)
+
+
+def _ragged(values: Array, levels: list[Array], start: int, stop: int) -> Ragged:
+    """The lists of the outermost level from ``start`` to ``stop``."""
+    splits = levels[0][start : stop + 1]
+    first, last = int(splits[0]), int(splits[-1])
+    inner = values[first:last] if len(levels) == 1 else _ragged(values, levels[1:], first, last)
+    return Ragged.trusted(inner, splits - first)
+
+
+def _with_gaps(values: Array, offsets: Array, missing: Array, fill: Array) -> Jagged:
+    starts, stops = offsets[:-1].copy(), offsets[1:].copy()
+    starts[missing], stops[missing] = len(values), len(values) + len(fill)
+    return Jagged(np.concatenate([values, fill]), starts, stops)
+
+
+def _unreadable(leaf: ArrowLeaf, where: str) -> InvalidArgumentError:
+    column = leaf.path[0]
+    if leaf.is_unreadable:
+        return InvalidArgumentError(
+            f"{where}: {leaf.name!r} has the type {leaf.type}, which no element can have; leave "
+            f"the column {column!r} out with columns="
+        )
+    if pa.types.is_null(leaf.type):
+        return InvalidArgumentError(
+            f"{where}: {leaf.name!r} has no values at all and so no type; say which it has, with "
+            f"types={{{leaf.name!r}: 'float64'}}, or leave {column!r} out with columns="
+        )
+    return InvalidArgumentError(
+        f"{where}: {leaf.name!r} has the type {leaf.type}, which NumPy does not have; cast it, "
+        f"with types={{{leaf.name!r}: 'float64'}}, or leave {column!r} out with columns="
+    )
