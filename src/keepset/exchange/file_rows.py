@@ -57,7 +57,8 @@ class FileRows(Node):
         return UNKNOWN if starts is None else int(starts[-1])
 
     def infer_spec(self, spec: Callable[[Node], Spec]) -> Spec:
-        return must_run() if not self._names else self._opened.first_spec
+        known = self._opened.first_spec if self._names else None
+        return must_run() if known is None else known
 
     def project(self, keys: tuple[Any, ...]) -> Node | None:
         known = self.known_spec()
@@ -169,7 +170,7 @@ class _OpenFiles:
 
 def check_alike(spec: Spec, name: str, first: Spec, first_name: str) -> None:
     """An error if two files have rows of different types."""
-    if spec != first:
+    if spec is not None and first is not None and spec != first:
         raise ElementError(
             f"{name} has rows of the type {spec}, but {first_name} has {first}; read them apart, "
             "and bring them to one type with map before they are concatenated"
@@ -231,10 +232,10 @@ class _FileRowsCursor(Cursor):
             )
         place = self._node.place_of(os.fsdecode(name))
         file = self._node.open_file(place)
-        if self._first is None:
-            self._first = file.spec, place.name
-        else:
+        if self._first is not None:
             check_alike(file.spec, place.name, *self._first)
+        elif file.spec is not None:
+            self._first = file.spec, place.name
         self._file = file
         self._go_to(row)
         return True

@@ -36,7 +36,7 @@ class RowFile(ABC):
     It is used by one thread at a time, and only in the process that opened it.
 
     Attributes:
-        spec: The spec of a row.
+        spec: The spec of a row; None of a file without rows that does not say what they would be.
         length: How many rows there are, or None if only reading them all can tell.
         obstacle: Why its rows cannot be had by position, such as "which is compressed", though
             those of other files of the format can.
