@@ -32,7 +32,9 @@ class ArrowColumn:
         if dtype is None or leaf.is_unreadable:
             raise _unreadable(leaf, where)
         self.dtype: DType = dtype
-        self.is_cast = cast_to is not None and cast_to != leaf.dtype
+        # NumPy takes None for float64 when it compares.
+        is_known = leaf.dtype is not None
+        self.is_cast = cast_to is not None and not (is_known and cast_to == leaf.dtype)
         self.spec: LeafSpec = leaf.spec(dtype)
         self.fill = default_fill(dtype)
         if leaf.key in missing:

@@ -21,9 +21,9 @@ from keepset.core.spec import LeafSpec, RaggedTensorSpec, TensorSpec
 class Step(NamedTuple):
     """One step down: to a ``field``, to the items of a ``list`` or of a ``fixed`` one.
 
-    Lists of one size that have lists of any size in them are ``even``: rows of a Ragged. A ``storage`` step goes to what an extension type is made of, a ``plain`` one to what a
-    dictionary or runs stand for. ``key`` is how the array before the step is called in
-    ``missing=``.
+    Lists of one size that have lists of any size in them are ``even``: rows of a Ragged. A
+    ``storage`` step goes to what an extension type is made of, a ``plain`` one to what a dictionary
+    or runs stand for. ``key`` is how the array before the step is called in ``missing=``.
     """
 
     kind: str

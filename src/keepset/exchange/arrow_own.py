@@ -3,27 +3,39 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 
 from keepset.core.chunk import Chunk
-from keepset.core.spec import Spec, spec_from_json
+from keepset.core.column import Column
+from keepset.core.dtypes import DType
+from keepset.core.ragged import Ragged
+from keepset.core.spec import LeafSpec, RaggedTensorSpec, Spec, spec_from_json
 from keepset.errors import ElementError, InvalidArgumentError, KeepsetError, NewerFormatError
-from keepset.exchange.arrow_leaves import is_list, is_text
+from keepset.exchange.arrow_column import ArrowColumn
+from keepset.exchange.arrow_leaves import is_list, is_text, leaves_of_field
 from keepset.exchange.arrow_values import array_of
 from keepset.exchange.row_file import selected_columns
+from keepset.format.encodings import Encoding
 from keepset.format.layout import Layout
 from keepset.format.version import FORMAT_VERSION
+
+_NOT_A_TIME: Final = np.iinfo(np.int64).min
+_Reader: TypeAlias = Callable[[pa.Array], Column]
 
 
 class OwnColumns:
     """Makes chunks of tables that have the columns of a layout, or of some of its entries."""
 
-    def __init__(self, layout: Layout, columns: tuple[Any, ...] | None, where: str) -> None:
-        self._layout, self._where = layout, where
+    def __init__(
+        self, layout: Layout, readers: list[_Reader], columns: tuple[Any, ...] | None, where: str
+    ) -> None:
+        self._where = where
         self.spec: Spec = layout.spec
-        self._structure, self._places = layout.structure, list(range(len(layout.names)))
+        self._structure, places = layout.structure, list(range(len(layout.names)))
         if columns is not None:
             if not isinstance(layout.spec, dict):
                 raise InvalidArgumentError(
@@ -32,22 +44,20 @@ class OwnColumns:
                 )
             keys = selected_columns(list(layout.spec), columns, where)
             self.spec = {key: layout.spec[key] for key in keys}
-            self._structure, self._places = layout.structure.select(keys)
-        self.names = [layout.names[place] for place in self._places]
+            self._structure, places = layout.structure.select(keys)
+        self.names = [layout.names[place] for place in places]
+        self._readers = [readers[place] for place in places]
 
     def chunk(self, batch: pa.RecordBatch | pa.Table, first_row: int) -> Chunk:
-        encodings = [self._layout.encodings[place] for place in self._places]
-        columns = []
-        for name, encoding in zip(self.names, encodings, strict=True):
-            array = _fitted(array_of(batch, name), encoding.type)
+        columns: list[Column] = []
+        for name, reader in zip(self.names, self._readers, strict=True):
             try:
-                columns.append(encoding.decode(array))
-            except (ValueError, KeepsetError) as error:
+                columns.append(reader(array_of(batch, name)))
+            except (ValueError, pa.ArrowException, KeepsetError) as error:
                 raise ElementError(
                     f"{self._where}: {name!r} is not as it was written, in the {batch.num_rows} "
-                    f"rows from {first_row} on ({error}); restore it from a copy, or remove "
-                    "what the schema's metadata says of it with "
-                    "table.replace_schema_metadata(None)"
+                    f"rows from {first_row} on ({error}); restore it from a copy, or forget what "
+                    "was written with table.replace_schema_metadata(None)"
                 ) from error
         return Chunk.from_columns(self._structure, columns, batch.num_rows)
 
@@ -59,11 +69,14 @@ def own_columns(
     layout = _layout_of(schema, where)
     if layout is None or len(layout.names) != len(schema.names):
         return None
-    for field in layout.schema:
-        place = schema.get_field_index(field.name)
-        if place < 0 or not _is_kin(schema.field(place).type, field.type):
+    readers: list[_Reader] = []
+    for name, leaf, encoding in zip(layout.names, layout.leaves, layout.encodings, strict=True):
+        place = schema.get_field_index(name)
+        found = None if place < 0 else _reader(schema.field(place), leaf, encoding)
+        if found is None:
             return None
-    return OwnColumns(layout, columns, where)
+        readers.append(found)
+    return OwnColumns(layout, readers, columns, where)
 
 
 def _layout_of(schema: pa.Schema, where: str) -> Layout | None:
@@ -72,20 +85,61 @@ def _layout_of(schema: pa.Schema, where: str) -> Layout | None:
         return None
     try:
         facts = json.loads(text)
-        version = facts["format"]
-        if not isinstance(version, int):
-            return None
-        if version > FORMAT_VERSION:
+        version, spec = facts["format"], facts["spec"]
+        if isinstance(version, int) and version > FORMAT_VERSION:
             raise NewerFormatError(
                 f"{where} was written by a newer version of Keepset, in format {version}; this "
                 f"one knows {FORMAT_VERSION}: update it"
             )
-        # Wide or not is told by the types of each column.
-        return Layout(spec_from_json(facts["spec"]))
+        is_wide = any("large_" in str(type) for type in schema.types)
+        return Layout(spec_from_json(spec), is_wide)
     except NewerFormatError:
         raise
     except (ValueError, TypeError, KeyError, AttributeError, KeepsetError):
+        return None  # somebody else's, under our name
+
+
+def _reader(field: pa.Field, leaf: LeafSpec, encoding: Encoding) -> _Reader | None:
+    if isinstance(leaf, RaggedTensorSpec) and is_list(field.type):
+        return _ragged_reader(field, leaf)
+    if pa.types.is_date32(field.type) and leaf.dtype == np.dtype("M8[D]"):
+        return lambda array: encoding.decode(_numbers_of(array.cast(pa.int32())))
+    wanted = _storage(encoding.type)
+    if not _is_kin(field.type, wanted):
         return None
+    if pa.types.is_temporal(wanted):
+        return lambda array: encoding.decode(_numbers_of(array.cast(wanted)))
+    return lambda array: encoding.decode(_fitted(array, wanted))
+
+
+def _ragged_reader(field: pa.Field, leaf: RaggedTensorSpec) -> _Reader | None:
+    """Lists of lists, whose row splits may be of another dtype than they usually are."""
+    found = list(leaves_of_field(field.name, field.type))
+    if len(found) != 1 or found[0].lists != leaf.ragged_rank + 1:
+        return None
+    dtype, splits = found[0].dtype, leaf.row_splits_dtype
+    # Parquet has no seconds.
+    if dtype is None or (dtype != leaf.dtype and not (_is_time(dtype) and _is_time(leaf.dtype))):
+        return None
+    column = ArrowColumn(found[0], leaf.dtype, {}, field.name)
+    if splits == np.dtype(np.int64):
+        return lambda array: column.read(array, 0)
+    return lambda array: [_with_splits(each, splits) for each in column.read(array, 0)]
+
+
+def _is_time(dtype: DType | None) -> bool:
+    return isinstance(dtype, np.dtype) and dtype.kind == "M"
+
+
+def _with_splits(ragged: Ragged, dtype: np.dtype[Any]) -> Ragged:
+    values = ragged.values
+    inner = _with_splits(values, dtype) if isinstance(values, Ragged) else values
+    return Ragged.trusted(inner, ragged.row_splits.astype(dtype))
+
+
+def _numbers_of(times: pa.Array) -> pa.Array:
+    """Times as the numbers that NumPy has for them."""
+    return times.cast(pa.int64()).fill_null(_NOT_A_TIME)
 
 
 def _is_kin(found: pa.DataType, wanted: pa.DataType) -> bool:
@@ -118,8 +172,7 @@ def _fitted(array: pa.Array, wanted: pa.DataType) -> pa.Array:
     """The same values in the type that a layout uses."""
     if isinstance(array, pa.ExtensionArray):
         array = array.storage
-    storage = _storage(wanted)
-    return array if array.type == storage else array.cast(storage)
+    return array if array.type == wanted else array.cast(wanted)
 
 
 def _storage(type: pa.DataType) -> pa.DataType:

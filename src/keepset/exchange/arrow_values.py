@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +10,8 @@ import pyarrow.compute as pc
 
 from keepset.core.dtypes import Array, DType, StringType
 from keepset.exchange.arrow_leaves import is_text
+
+_OF_OTHERS: Final = 2  # what NumPy says of a dtype that another package adds
 
 
 class BadValueError(Exception):
@@ -140,7 +142,7 @@ def _arrow_type(dtype: DType) -> pa.DataType:
             return pa.date32()
         unit = unit if unit in ("s", "ms", "us", "ns") else "s"
         return pa.timestamp(unit) if dtype.kind == "M" else pa.duration(unit)
-    if dtype.kind in "biu" and dtype.isbuiltin == 1:
+    if dtype.kind in "biu" and dtype.isbuiltin != _OF_OTHERS:
         return pa.from_numpy_dtype(dtype)
     if dtype.kind == "f" and dtype.itemsize <= 4:
         return pa.float32()
