@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,24 @@ import numpy as np
 import pytest
 
 import keepset as ks
+
+# Adapters import their framework, so that they can be looked at only where it is installed.
+collect_ignore_glob = [
+    f"src/keepset/adapters/{name}*"
+    for name in ("jax", "tensorflow", "torch")
+    if find_spec(name) is None
+]
+
+# Examples that need a framework run with the tests that do.
+_FRAMEWORK = re.compile(r"\b(torch|jax|tensorflow)\b|\.to_(torch|jax|tf)\(|\bfrom_tf\(")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        examples = getattr(getattr(item, "dtest", None), "examples", [])
+        if any(_FRAMEWORK.search(example.source) for example in examples):
+            item.add_marker(pytest.mark.interop)
 
 
 @pytest.fixture(autouse=True)

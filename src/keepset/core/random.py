@@ -129,6 +129,10 @@ class _DefaultSeeds:
             numbers = (int(philox(seed, n).random_raw()) for n in itertools.count())
             self._sequence = (number >> 1 for number in numbers)
 
+    @property
+    def are_set(self) -> bool:
+        return self._sequence is not None
+
     def draw(self) -> int:
         with self._lock:
             if self._sequence is not None:
@@ -154,6 +158,11 @@ def set_seed(seed: int | None) -> None:
         >>> set_seed(None)
     """
     _defaults.set(seed)
+
+
+def seeds_are_set() -> bool:
+    """Whether ``set_seed`` fixes what unseeded stages draw: the same in every process."""
+    return _defaults.are_set
 
 
 @mutable_record

@@ -125,6 +125,10 @@ def _tensor(value: Any) -> Sketch | None:
     library = type(value).__module__.partition(".")[0]
     if library not in _TENSOR_LIBRARIES or not hasattr(value, "__array__"):
         return None
-    sketch = _array(as_array(value))
+    try:
+        sketch = _array(as_array(value))
+    # One that is no array: TensorFlow has such for data sets, files and the like.
+    except Exception as error:
+        raise Uncountable(f"a tensor of {library}", shortened(f" ({error})", 200)) from error
     sketch.kind, sketch.text, sketch.library = "tensor", f"{library} {sketch.text}", library
     return sketch
