@@ -23,7 +23,11 @@ def named_files(files: Any, options: Mapping[str, Any]) -> Node:
         return files.__keepset_node__()
     if isinstance(files, np.ndarray):
         files = files.ravel().tolist()
-    names = file_names(files, dict(options))
+    return naming(file_names(files, dict(options)))
+
+
+def naming(names: Sequence[str]) -> Node:
+    """The stage that names these files."""
     tensors = np.empty(len(names), object)
     tensors[:] = [os.fsencode(each) for each in names]
     # Files on a disk count by their content when somebody asks what a pipeline reads.

@@ -51,10 +51,13 @@ class RawRecords(Node):
     def records(self, store: Store, file: str) -> Iterator[list[bytes]]:
         """The records of one file, some at a time."""
 
+    def compression(self, store: Store, file: str) -> str:
+        """How a file is compressed."""
+        return compression_named(self.compression_type)
+
     def _pieces(self, store: Store, file: str) -> Iterator[memoryview]:
-        compression = compression_named(self.compression_type)
         try:
-            yield from pieces_of(store, file, compression)
+            yield from pieces_of(store, file, self.compression(store, file))
         except ValueError as error:
             where = store.object_url(file)
             raise CorruptRecordError(f"{where} cannot be read: {error}", path=where) from error
