@@ -11,6 +11,7 @@ import json
 import random
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +22,7 @@ import pytest
 import keepset as ks
 from keepset import Dataset
 from keepset.core.run import start
+from keepset.snapshot.identity import identify, unseeded_stages
 from keepset.testing import assert_elements_equal, check_calls, check_dataset
 from keepset.testing.resources import nothing_left_behind
 
@@ -355,6 +357,27 @@ def parameter(case: Case) -> Any:
 @pytest.mark.parametrize("case", [parameter(case) for case in CASES])
 def test_a_stage_keeps_its_promises(case: Case) -> None:
     check_dataset(case.make, expected=case.expected, **case.how)
+
+
+@pytest.mark.parametrize("case", [parameter(case) for case in CASES])
+def test_a_recipe_makes_the_same_stage_again(case: Case) -> None:
+    ds = case.make()
+    recipe = ds.to_recipe()
+    for text in (recipe.to_json(), recipe.to_yaml()):
+        again = ks.from_recipe(ks.Recipe.parse(text), trust=True, on_change="error")
+        assert identify(again._node).fingerprint == identify(ds._node).fingerprint
+        assert again.to_recipe() == recipe
+    is_fixed = "unseeded" not in case.variant and not list(unseeded_stages(ds._node))
+    if case.how.get("ordered", True) and is_fixed:
+        assert_elements_equal(*(first_elements(each) for each in (again, ds)))
+
+
+def first_elements(ds: Dataset) -> list[Any]:
+    """Some elements, or those before an error."""
+    found: list[Any] = []
+    with suppress(Exception):
+        found.extend(ds.take(50))
+    return found
 
 
 def test_a_cache_file_keeps_its_promises(tmp_path: Path) -> None:

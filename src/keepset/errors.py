@@ -21,9 +21,12 @@
     ├── StorageError (OSError)                 a disk, a network or a permission failed us
     ├── FingerprintError (TypeError)           something whose content cannot be compared
     ├── NotCoveredError (AttributeError)       a name of TensorFlow's that ``keepset.tf`` has not
+    ├── RecipeError (ValueError)               a recipe that cannot be written or read
+    │   └── UntrustedRecipeError               one whose code nobody has allowed to run
     └── MissingExtraError (ImportError)        an optional package is not installed
 
     CorruptRecordWarning (UserWarning)         damage that was left out, as the user asked for
+    RecipeChangedWarning (UserWarning)         a recipe's files or functions are not what they were
 
 An error in a user's own function keeps its type and traceback; the stage and the element's
 position are added to it as a note.
@@ -127,6 +130,24 @@ class PendingSnapshotError(KeepsetError, RuntimeError):
 
 class NotCoveredError(KeepsetError, AttributeError):
     """A name of TensorFlow's was asked for that ``keepset.tf`` does not have."""
+
+
+class RecipeError(KeepsetError, ValueError):
+    """A pipeline cannot be told as a recipe, or a recipe not be read: ``stage``, at ``line``."""
+
+    def __init__(
+        self, message: str, *, stage: int | None = None, line: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.stage, self.line = stage, line
+
+
+class UntrustedRecipeError(RecipeError):
+    """A recipe names code that nobody has allowed to run."""
+
+
+class RecipeChangedWarning(UserWarning):
+    """Files or functions that a recipe names are not what they were when it was written."""
 
 
 class MissingExtraError(KeepsetError, ImportError):

@@ -107,10 +107,10 @@ def test_no_change_goes_unnoticed(
     make(sound)
     store = open_store(sound / "f")
     known = {f"commits/{number:08d}.json" for number in Log(store).numbers()}
-    known |= needed_segments(store)
+    known |= needed_segments(store) | {info.name for info in store.list("recipes/")}
     right = RIGHT[:2] if make is unfinished else RIGHT
     files = sorted(file for file in sound.rglob("*") if file.is_file())
-    assert {file.parent.name for file in files} == {"commits", "segments"}
+    assert {file.parent.name for file in files} == {"commits", "recipes", "segments"}
     number = 0
     for file in files:
         data, name = file.read_bytes(), f"{file.parent.name}/{file.name}"

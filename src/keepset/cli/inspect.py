@@ -18,9 +18,10 @@ from keepset.core.fingerprint import facts_to_json
 from keepset.core.ranges import ranges_text
 from keepset.core.size_text import size_text
 from keepset.core.spec import spec_to_json
-from keepset.errors import KeepsetError
+from keepset.errors import KeepsetError, RecipeError
 from keepset.format.commit import Commit
 from keepset.format.layout import Layout
+from keepset.recipe.document import Recipe
 from keepset.snapshot.looking import Snapshot
 from keepset.snapshot.writing.lease import EXPIRY_S, live_holder
 
@@ -30,8 +31,9 @@ _MOST_VERSIONS = 10
 
 @click.command("inspect")
 @click.option("--segments", is_flag=True, help="List the files that hold the elements.")
+@click.option("--recipe", is_flag=True, help="Print nothing but the recipe, as YAML.")
 @takes_place()
-def command(place: Place, as_json: bool, segments: bool) -> None:
+def command(place: Place, as_json: bool, segments: bool, recipe: bool) -> None:
     """Show everything that is known about a snapshot.
 
     The type of the elements, how many there are and what they take, the versions
@@ -43,8 +45,12 @@ def command(place: Place, as_json: bool, segments: bool) -> None:
       keepset inspect /data/kept/images
       keepset inspect /data/kept --fingerprint 3f2a
       keepset inspect s3://bucket/images --segments
+      keepset inspect /data/kept/images --recipe > images.yaml
     """
     kept = place.snapshot()
+    if recipe:
+        _print_recipe(kept, as_json)
+        return
     writer = live_holder(place.store, EXPIRY_S)
     if as_json:
         show_json(_json(kept, None if writer is None else str(writer), segments))
@@ -62,6 +68,16 @@ def command(place: Place, as_json: bool, segments: bool) -> None:
         show(fingerprint_tree(kept.facts))
     if segments:
         show("", plain("files", "bold underline"), _segments(kept))
+
+
+def _print_recipe(kept: Snapshot, as_json: bool) -> None:
+    """The recipe alone, so that it can go into a file."""
+    text = kept.recipe
+    if text is None:
+        why = kept.no_recipe or "it was kept before there were recipes, or by another tool"
+        raise RecipeError(f"{kept.url} has no recipe: {why}")
+    found = Recipe.parse(text, kept.url)
+    click.echo(found.to_json() if as_json else found.to_yaml(), nl=False)
 
 
 def _summary(kept: Snapshot, writer: str | None) -> dict[str, Any]:

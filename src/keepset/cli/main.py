@@ -26,6 +26,7 @@ COMMANDS = {
     "inspect": "Show everything that is known about a snapshot.",
     "cat": "Print elements.",
     "diff": "Compare two data sets, element by element.",
+    "run": "Run a recipe, and keep what it gives.",
     "convert": "Write a data set as files of another kind.",
     "explain": "Say why a pipeline is computed again, or that it is not.",
     "verify": "Check every chunk, and drop what is damaged if you say so.",

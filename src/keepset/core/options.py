@@ -24,6 +24,8 @@ class Options:
         False
     """
 
+    __keepset_recipe__ = ("deterministic", "threads")
+
     deterministic: bool | None = None
     threads: int | None = None
 

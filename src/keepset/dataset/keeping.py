@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from keepset.dataset.arguments import positive
 from keepset.dataset.base import BaseDataset
+from keepset.dataset.telling import tell
 from keepset.errors import InvalidArgumentError
 from keepset.snapshot.writing.sizes import CHUNK_BYTES, SEGMENT_BYTES
 
@@ -105,6 +106,7 @@ class Keeping(BaseDataset):
             chunk_bytes=positive(chunk_bytes, "chunk_bytes"),
             segment_bytes=positive(segment_bytes, "segment_bytes"),
             options=options,
+            tell=tell,
         )
 
     @classmethod

@@ -10,7 +10,8 @@ from typing import Any
 from keepset.codecs import normal_name
 from keepset.core.fingerprint import facts_to_json
 from keepset.core.node import Node
-from keepset.dataset.loaded_stages import reader_stage
+from keepset.dataset.loaded_stages import ReaderStage
+from keepset.dataset.telling import tell
 from keepset.errors import InvalidArgumentError
 from keepset.snapshot.identity import digest_of_pipeline as digest_of_pipeline
 from keepset.snapshot.identity import identify, unseeded_stages
@@ -59,7 +60,8 @@ def snapshot_stage(
         strict=strict,
         sources=sources,
         store_options=options,
-        reader=reader_func and reader_stage(kind, reader_func, num_shards),
+        reader=reader_func and ReaderStage(reader_func, num_shards, kind),
+        tell=tell,
         **settings,
     )
     return Writable(parent=kept) if writable else kept

@@ -10,6 +10,7 @@ from typing import Any
 from keepset.codecs import AUTO, normal_name
 from keepset.core.chunk import Chunk
 from keepset.core.node import Node
+from keepset.core.record import record
 from keepset.core.spec import Spec, check_spec, is_compatible
 from keepset.dataset.arguments import positive
 from keepset.dataset.base import BaseDataset, node_of
@@ -70,7 +71,7 @@ def load_stage(
         _check(location, element_spec, compression)
         if reader_func is None:
             return Replay(location=location)
-        return reader_stage(kind, reader_func, num_shards)(location)
+        return ReaderStage(reader_func, num_shards, kind)(location)
 
     while True:
         try:
@@ -113,18 +114,23 @@ def with_cache(
     return {**given, "cache_dir": os.path.abspath(os.path.expanduser(os.fspath(cache_dir)))}
 
 
-def reader_stage(
-    kind: type[Any], reader_func: Callable[[Any], Any], num_shards: int | None
-) -> Callable[[Location], Node]:
-    """What turns kept elements into the pipeline that a user's function makes of them."""
+@record
+class ReaderStage:
+    """Turns kept elements into the pipeline that a user's function makes of them."""
 
-    def read(location: Location) -> Node:
-        return _made_by(kind, reader_func, _shards(location, num_shards))
+    __keepset_recipe__ = ("reader_func", "num_shards")
 
-    return read
+    reader_func: Callable[[Any], Any]
+    num_shards: int | None
+    wrap: Callable[[Node], Any]
+
+    def __call__(self, location: Location) -> Node:
+        return _made_by(self.wrap, self.reader_func, _shards(location, self.num_shards))
 
 
-def _made_by(kind: type[Any], reader_func: Callable[[Any], Any], shards: Sequence[Node]) -> Node:
+def _made_by(
+    kind: Callable[[Node], Any], reader_func: Callable[[Any], Any], shards: Sequence[Node]
+) -> Node:
     """What a user's function makes of a data set of the shards, each of which is one."""
     parts = [kind(node) for node in shards]
     made = reader_func(kind(Rows(chunk=Chunk.from_rows(parts))))

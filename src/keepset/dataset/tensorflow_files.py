@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from keepset.core.node import Node
+from keepset.core.record import record
 from keepset.dataset import Dataset
 from keepset.dataset.arguments import whole_number
+from keepset.dataset.base import node_of
 from keepset.dataset.named_files import named_files
 from keepset.exchange.tensorflow.features import check_features
 from keepset.exchange.tensorflow.parse_stage import ParseExample
@@ -96,16 +98,28 @@ def _read_files(
     if at_once == 1:
         return Dataset(stage(named))
     return Dataset(named).interleave(
-        lambda file: Dataset(stage(_one_file(file))),
+        ReadEach(Dataset(stage(_files([])))),
         cycle_length=at_once if at_once > 0 else AUTOTUNE,
         num_parallel_calls=at_once if at_once > 0 else AUTOTUNE,
         name=name,
     )
 
 
-def _one_file(name: bytes) -> Node:
-    tensors = np.empty(1, object)
-    tensors[0] = name
+@record
+class ReadEach:
+    """Reads one file as ``pattern``, which has none, reads its files."""
+
+    __keepset_recipe__ = ("pattern",)
+
+    pattern: Dataset
+
+    def __call__(self, file: bytes) -> Dataset:
+        return Dataset(node_of(self.pattern).replaced(parent=_files([file])))
+
+
+def _files(names: list[bytes]) -> Node:
+    tensors = np.empty(len(names), object)
+    tensors[:] = names
     return FromTensorSlices(tensors=tensors)
 
 

@@ -36,6 +36,8 @@ _LARGEST_GROUP = 4096
 class Parallelism:
     """How many calls at once, whether in order, and by what kind of worker."""
 
+    __keepset_recipe__ = ("calls", "deterministic", "executor")
+
     calls: int
     deterministic: bool | None = None
     executor: str = "thread"

@@ -71,6 +71,11 @@ def unseeded_stages(node: Node) -> Iterator[Node]:
             yield each
 
 
+def facts_of_stage(node: Node) -> Facts:
+    """The facts of a stage alone: its parameters, without files and without its inputs."""
+    return combine(node.kind, node.kind, list(_parameters(node)))
+
+
 def _facts_of(node: Node, listings: list[Listing]) -> Facts:
     """The facts of a stage and of all before it; the files they name are added to ``listings``."""
     while node.is_physical:

@@ -19,6 +19,7 @@ from keepset.format.commit import Commit
 from keepset.format.log import Log, LogState
 from keepset.format.manifest import Manifest, Segment
 from keepset.snapshot.reading.opening import folder_of
+from keepset.snapshot.reading.recipes import read_recipe
 from keepset.storage import Store, open_store
 
 
@@ -181,6 +182,18 @@ class Snapshot:
     def lineage(self) -> Lineage | None:
         """The stages that it was made by, the last one first. Print it to read it."""
         return Lineage.from_json(self._told("lineage"))
+
+    @property
+    def recipe(self) -> str | None:
+        """The recipe by which it was made, as JSON, if there is one."""
+        digest = self._told("recipe")
+        return None if digest is None else read_recipe(self._store, {"recipe": digest})
+
+    @property
+    def no_recipe(self) -> str | None:
+        """Why there is no recipe, if that is known."""
+        found: str | None = self._told("no_recipe")
+        return found
 
     def _told(self, key: str) -> Any:
         """What the log says under a key, in the newest commit that says it."""

@@ -32,6 +32,7 @@ from keepset.snapshot.reading.opening import Location
 from keepset.snapshot.writing.lease import EXPIRY_S, Holder, Lease, Watch
 from keepset.snapshot.writing.run_id import new_run_id
 from keepset.snapshot.writing.sizes import CHUNK_BYTES, SEGMENT_BYTES
+from keepset.snapshot.writing.telling import Tell
 from keepset.storage import Store, open_store
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ class SnapshotStage(Node):
     segment_bytes: int = SEGMENT_BYTES
     reader: Callable[[Location], Node] | None = None
     source: Randomness = field(default_factory=lambda: Randomness(None))
+    tell: Tell | None = None
 
     @property
     def randomness(self) -> Randomness:

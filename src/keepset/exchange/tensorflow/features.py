@@ -42,6 +42,8 @@ class FixedLenFeature:
         FixedLenFeature(shape=(2,), dtype=dtype('float32'), default_value=None)
     """
 
+    __keepset_recipe__ = ("shape", "dtype", "default_value")
+
     shape: Any
     dtype: Any
     default_value: Any
@@ -72,6 +74,8 @@ def _default(value: Any, feature: FixedLenFeature) -> Any:
 class VarLenFeature:
     """Any number of values, as a Sparse."""
 
+    __keepset_recipe__ = ("dtype",)
+
     dtype: Any
 
     def __init__(self, dtype: Any) -> None:
@@ -81,6 +85,8 @@ class VarLenFeature:
 @record
 class FixedLenSequenceFeature:
     """Any number of rows of one shape."""
+
+    __keepset_recipe__ = ("shape", "dtype", "allow_missing", "default_value")
 
     shape: Any
     dtype: Any
@@ -99,6 +105,8 @@ class FixedLenSequenceFeature:
 @record
 class SparseFeature:
     """Values whose places are other features of the same Example."""
+
+    __keepset_recipe__ = ("index_key", "value_key", "dtype", "size", "already_sorted")
 
     index_key: Any
     value_key: str
@@ -125,6 +133,8 @@ class SparseFeature:
 
 @record
 class _Partition:
+    __keepset_recipe__ = ("key",)
+
     key: str
 
     is_uniform: ClassVar[bool] = False
@@ -159,12 +169,16 @@ class ValueRowIds(_Partition):
 class UniformRowLength:
     """Rows of one length."""
 
+    __keepset_recipe__ = ("length",)
+
     length: int
 
 
 @record
 class RaggedFeature:
     """Values in rows of different lengths; other features tell where the rows are."""
+
+    __keepset_recipe__ = ("dtype", "value_key", "partitions", "row_splits_dtype")
 
     dtype: Any
     value_key: str | None

@@ -38,6 +38,8 @@ class Layout:
         has_index: Whether the first tensor is the number of the element.
     """
 
+    __keepset_recipe__ = ("leaves", "structure", "has_index")
+
     leaves: tuple[LeafSpec | None, ...]
     structure: Structure
     has_index: bool

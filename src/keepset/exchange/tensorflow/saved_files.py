@@ -48,6 +48,11 @@ class SavedFiles:
         is_finished: Whether its writer came to the end.
     """
 
+    __keepset_recipe__ = (
+        *("url", "shards", "version", "dtypes", "spec", "num_elements", "compression"),
+        *("is_snapshot", "is_finished"),
+    )
+
     url: str
     shards: tuple[tuple[str, ...], ...]
     version: int

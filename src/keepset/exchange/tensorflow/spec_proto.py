@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Iterator
+from operator import itemgetter
 from typing import Any, Final
 
 import numpy as np
@@ -77,7 +78,7 @@ def _value(data: bytes, depth: int) -> Any:
             found = tuple(_value(v, depth + 1) for v in _messages(value))
         elif number == _DICT:
             pairs = [_pair(v, depth) for v in _messages(value)]
-            found = dict(sorted(pairs))  # a map has no order of its own
+            found = dict(sorted(pairs, key=itemgetter(0)))  # a map has no order of its own
         elif number == _NAMEDTUPLE:
             found = _named(value, depth)
     return found

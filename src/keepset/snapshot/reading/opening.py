@@ -13,6 +13,7 @@ from keepset.errors import PendingSnapshotError, SnapshotMismatchError, Snapshot
 from keepset.format.commit import FOLDER
 from keepset.format.log import Log, Version
 from keepset.snapshot.reading.kept import Kept
+from keepset.snapshot.reading.recipes import read_recipe
 from keepset.storage import Store, open_store
 
 _POLL_S = 0.2
@@ -22,6 +23,12 @@ _OURS = r"(?s)(?:(.*)/)?(?:commits/\d{8}\.json|(?:segments|leases)/[0-9a-f]{16}\
 
 class Location:
     """A version of a snapshot, by its place: pickles as that, and opens when it is first used."""
+
+    __keepset_recipe__ = ("url", "commit", "verify")
+
+    @classmethod
+    def from_recipe(cls, url: str, commit: int, verify: bool) -> Location:
+        return cls(url, commit, {}, verify)
 
     def __init__(
         self, url: str, commit: int, options: dict[str, Any], verify: bool, kept: Kept | None = None
@@ -40,6 +47,11 @@ class Location:
     @property
     def verify(self) -> bool:
         return self._verify
+
+    def recipe(self) -> str | None:
+        """The recipe of what is kept, as text, if there is one."""
+        store = open_store(self.url, **self._options)
+        return read_recipe(store, Log(store).read(self.commit).body)
 
     def __keepset_fingerprint__(self) -> Any:
         # By content, so that a copy of a saved data set elsewhere counts as the same.

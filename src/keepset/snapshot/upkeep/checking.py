@@ -17,6 +17,8 @@ from keepset.format.log import Log, LogState
 from keepset.format.manifest import Manifest
 from keepset.format.readers import readers_of
 from keepset.format.segment import ChunkReader
+from keepset.snapshot.reading.recipes import FOLDER as RECIPES
+from keepset.snapshot.reading.recipes import recipe_name
 from keepset.storage import Store
 
 
@@ -78,6 +80,7 @@ def check_snapshot(store: Store, on_chunk: Callable[[int], None] | None = None) 
     manifest = _manifest_of(state)
     dropped = set() if state.damaged is None else set(state.damaged.chunks)
     damages += _segment_damages(store, manifest, dropped, on_chunk)
+    damages += _recipe_damages(store)
     return Report(
         url=store.url,
         elements=manifest.elements,
@@ -188,6 +191,16 @@ def _number_of(damage: Damage) -> int:
     number = commit_number(damage.name)
     assert number is not None
     return number
+
+
+# What says how it was made, which nothing that is read depends on:
+
+
+def _recipe_damages(store: Store) -> Iterator[Damage]:
+    for info in store.list(RECIPES):
+        data = store.read(info.name)
+        if recipe_name(data) != info.name:
+            yield Damage(info.name, "its content is not what it was", is_needed=False)
 
 
 # The segments:

@@ -13,7 +13,7 @@ from keepset.storage import LocalStore, Store
 from keepset.storage.failures import is_full
 
 # What a snapshot consists of. Other objects at its place are not ours, and stay.
-FOLDERS = ("segments/", "sources/", "leases/", FOLDER)
+FOLDERS = ("segments/", "sources/", "recipes/", "leases/", FOLDER)
 
 
 def remove_snapshot(store: Store) -> int:

@@ -14,6 +14,7 @@ from keepset.format.commit import Commit, commit_name
 from keepset.format.log import Log, LogState
 from keepset.format.manifest import Manifest
 from keepset.format.readers import readers_of
+from keepset.snapshot.reading.recipes import FOLDER as RECIPES
 from keepset.snapshot.upkeep.checking import Report
 from keepset.snapshot.writing.lease import EXPIRY_S, live_holder
 from keepset.snapshot.writing.run_id import new_run_id
@@ -78,6 +79,7 @@ def repair_snapshot(store: Store, report: Report) -> Repair:
     forgotten = tuple(commit_name(n) for n in below if n < gap)
     for name in forgotten:
         store.delete([name])
+    store.delete([damage.name for damage in report.damages if damage.name.startswith(RECIPES)])
     manifest, state = report.manifest, report.state
     bad = {damage.chunk for damage in report.damages if damage.chunk is not None}
     bad |= set() if state.damaged is None else set(state.damaged.chunks)
@@ -139,7 +141,9 @@ def _commit(
 ) -> None:
     base = _base(state)
     body: dict[str, Any] = {
-        key: base.body[key] for key in ("draws", "fingerprint", "facts") if key in base.body
+        key: base.body[key]
+        for key in ("draws", "fingerprint", "facts", "recipe", "no_recipe")
+        if key in base.body
     }
     kind = "repair"
     if not is_computed:

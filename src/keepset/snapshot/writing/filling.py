@@ -41,7 +41,7 @@ def fill_damaged(parent: Node, log: Log, state: LogState, run: str) -> bool:
         return False
     body: dict[str, Any] = {
         key: damaged.commit.body[key]
-        for key in ("draws", "fingerprint", "facts", "lineage")
+        for key in ("draws", "fingerprint", "facts", "lineage", "recipe", "no_recipe")
         if key in damaged.commit.body
     }
     body["manifest"] = filled.to_json()

@@ -24,6 +24,7 @@ from keepset.snapshot.writing.run_id import new_run_id
 from keepset.snapshot.writing.sharding import shards_of
 from keepset.snapshot.writing.sizes import CHUNK_BYTES, SEGMENT_BYTES
 from keepset.snapshot.writing.staging import is_read_only
+from keepset.snapshot.writing.telling import Tell, keep_recipe
 from keepset.storage import open_store
 
 _PATIENCE = 8
@@ -39,6 +40,7 @@ def save_node(
     chunk_bytes: int = CHUNK_BYTES,
     segment_bytes: int = SEGMENT_BYTES,
     options: dict[str, Any] | None = None,
+    tell: Tell | None = None,
 ) -> str:
     """Keep every element under ``path``, as a version of its own. Gives the url."""
     if node.cardinality() == INFINITE:
@@ -76,7 +78,8 @@ def save_node(
             shown.advance(len(chunk))
         written = recorder.cut().result()
         manifest = recorder.unified(written)
-        _publish(log, state, run_id, manifest, Lineage.of(node))
+        about = {"lineage": Lineage.of(node).to_json(), **keep_recipe(store, node, tell)}
+        _publish(log, state, run_id, manifest, about)
         # Of a narrower layout, and never part of any version.
         store.delete(written.segment_names - manifest.segment_names)
         whole = True
@@ -110,9 +113,11 @@ def _chunks(node: Node, recorder: Recorder) -> Iterator[Chunk]:
         run.session.close()
 
 
-def _publish(log: Log, state: LogState, run: str, manifest: Manifest, lineage: Lineage) -> None:
+def _publish(
+    log: Log, state: LogState, run: str, manifest: Manifest, about: dict[str, Any]
+) -> None:
     """Make it the newest version, behind those that others publish meanwhile."""
-    body = {"manifest": manifest.to_json(), "lineage": lineage.to_json()}
+    body = {"manifest": manifest.to_json(), **about}
     while True:
         log.follow(state)
         if run in state.fenced or not log.still_has(state, manifest.segment_names):

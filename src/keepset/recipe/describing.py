@@ -1,0 +1,78 @@
+"""Describing: the recipe of a pipeline, with what its sources and functions are like now."""
+
+from __future__ import annotations
+
+import platform
+from contextlib import suppress
+from typing import Any, Final
+
+from keepset.core.node import Node
+from keepset.core.version import __version__
+from keepset.errors import FingerprintError
+from keepset.recipe.stages import VERSION
+from keepset.recipe.writing import RecipeWriter
+from keepset.snapshot.identity import facts_of_stage, identify
+from keepset.storage.file_hashes import FileHashes
+from keepset.storage.files import MODIFIED, SIZE, Listing, look_at
+
+# Files of more bytes are not read unless that is asked for.
+_MOST_HASHED_BYTES: Final = 1 << 30
+
+
+def document_of(node: Node, *, content: bool | None = None) -> dict[str, Any]:
+    """The recipe of a pipeline, as plain data.
+
+    With ``content`` the files that it names are read, so that a change is noticed by content; by
+    default, if they are not larger than a gigabyte together.
+    """
+    writer = RecipeWriter(node)
+    for stage, each in zip(writer.stages, writer.nodes, strict=True):
+        digest = digest_of_stage(each)
+        if digest is not None:
+            stage["digest"] = digest
+        if each.file_names is not None:
+            files = _files(each.file_names, content)
+            if files is not None:
+                stage["files"] = files
+    document: dict[str, Any] = {
+        "keepset_recipe": VERSION,
+        "made_by": {"keepset": __version__, "python": platform.python_version()},
+    }
+    with suppress(FingerprintError):  # it has none; the stages tell all the same
+        document["fingerprint"] = identify(node).fingerprint
+    document["stages"] = writer.stages
+    return document
+
+
+def digest_of_stage(node: Node) -> str | None:
+    """What a stage's own parameters count as; None if they cannot be compared, or need not be."""
+    if node.is_physical or node.file_names is not None:
+        return None
+    try:
+        return facts_of_stage(node).digest
+    except FingerprintError:
+        return None
+
+
+def _files(names: list[bytes], content: bool | None) -> dict[str, Any] | None:
+    try:
+        listing = look_at(names)
+    except FingerprintError:
+        return None  # one is gone: whoever runs the recipe will be told
+    told: dict[str, Any] = {
+        "bytes": listing.facts[:, SIZE].tolist(),
+        "modified_ns": listing.facts[:, MODIFIED].tolist(),
+    }
+    wanted = listing.size_bytes <= _MOST_HASHED_BYTES if content is None else content
+    if wanted:
+        told["hashes"] = hashes_of(listing, list(range(len(listing))))
+    return told
+
+
+def hashes_of(listing: Listing, numbers: list[int]) -> list[str]:
+    """The hashes of some files, in hex; empty for what cannot be read."""
+    found = FileHashes(len(listing), listing.path)
+    found.compute(numbers)
+    return [
+        found.hashes[number].tobytes().hex() if found.known[number] else "" for number in numbers
+    ]

@@ -1,0 +1,121 @@
+"""Stages by the names that they have in a recipe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import MISSING, Field, fields
+from importlib import import_module
+from typing import Any, Final
+
+from keepset.core.node import Node
+from keepset.core.random import Randomness
+
+VERSION: Final = 1  # of recipes
+
+# Where each stage is. A recipe can name these and nothing else.
+STAGES: Final = {
+    "assert_cardinality": "nodes.assert_cardinality:AssertCardinality",
+    "batch": "nodes.batch:Batch",
+    "bucket_by_sequence_length": "nodes.bucket_by_sequence_length:BucketBySequenceLength",
+    "cache": "nodes.cache:Cache",
+    "choose_from_datasets": "nodes.choose_from_datasets:ChooseFromDatasets",
+    "concatenate": "nodes.concatenate:Concatenate",
+    "counter": "nodes.counter:Counter",
+    "enumerate": "nodes.enumerate:Enumerate",
+    "filter": "nodes.filter:Filter",
+    "fixed_length_records": "exchange.raw_records:FixedLengthRecordDataset",
+    "flat_map": "nodes.flat_map:FlatMap",
+    "from_generator": "nodes.from_generator:FromGenerator",
+    "from_tensor_slices": "nodes.from_tensor_slices:FromTensorSlices",
+    "from_tensors": "nodes.from_tensors:FromTensors",
+    "global_shuffle": "nodes.global_shuffle:GlobalShuffle",
+    "group_by_window": "nodes.group_by_window:GroupByWindow",
+    "ignore_errors": "nodes.ignore_errors:IgnoreErrors",
+    "indexed": "nodes.indexed:Indexed",
+    "interleave": "nodes.interleave:Interleave",
+    "list_files": "nodes.list_files:ListFiles",
+    "load": "snapshot.reading.replay:Replay",
+    "load_tensorflow": "exchange.tensorflow.saved_dataset:TensorflowSaved",
+    "map": "nodes.map:Map",
+    "padded_batch": "nodes.padded_batch:PaddedBatch",
+    "parse_example": "exchange.tensorflow.parse_stage:ParseExample",
+    "prefetch": "nodes.prefetch:Prefetch",
+    "ragged_batch": "nodes.ragged_batch:RaggedBatch",
+    "random": "nodes.random_source:RandomSource",
+    "random_map": "nodes.random_map:RandomMap",
+    "range": "nodes.range:Range",
+    "read_npy": "exchange.npy:ReadNpy",
+    "rebatch": "nodes.rebatch:Rebatch",
+    "rejection_resample": "nodes.rejection_resample:RejectionResample",
+    "repeat": "nodes.repeat:Repeat",
+    "rows": "nodes.rows:Rows",
+    "sample_from_datasets": "nodes.sample_from_datasets:SampleFromDatasets",
+    "scan": "nodes.scan:Scan",
+    "select": "nodes.select:Select",
+    "shard": "nodes.shard:Shard",
+    "shuffle": "nodes.shuffle:Shuffle",
+    "skip": "nodes.take:Skip",
+    "slice": "nodes.slice:Slice",
+    "snapshot": "snapshot.stage:SnapshotStage",
+    "sparse_batch": "nodes.sparse_batch:SparseBatch",
+    "take": "nodes.take:Take",
+    "take_while": "nodes.take_while:TakeWhile",
+    "text_lines": "exchange.raw_records:TextLineDataset",
+    "tfrecord": "exchange.tensorflow.tfrecord:TfrecordDataset",
+    "unbatch": "nodes.unbatch:Unbatch",
+    "unique": "nodes.unique:Unique",
+    "window": "nodes.window:Window",
+    "with_options": "nodes.with_options:WithOptions",
+    "writable": "snapshot.writable:Writable",
+    "zip": "nodes.zip:Zip",
+}
+_NAMES: Final = {place: name for name, place in STAGES.items()}
+
+# What says how, here and now, and not what: folders of this machine, credentials, the class that
+# makes data sets of nodes, and what is found out again.
+LEFT_OUT: Final = {
+    *("wrap", "store_options", "index_dir", "is_indexed", "facts", "sources", "tell"),
+}
+
+
+def stage_name(node: Node) -> str | None:
+    """The name of a stage in a recipe; None for one that is not the library's own."""
+    kind = type(node)
+    return _NAMES.get(f"{kind.__module__.removeprefix('keepset.')}:{kind.__name__}")
+
+
+def stage_class(name: str) -> type[Node]:
+    """The stage of that name."""
+    module, _, kind = STAGES[name].partition(":")
+    found: type[Node] = getattr(import_module(f"keepset.{module}"), kind)
+    return found
+
+
+def input_fields(kind: type[Node]) -> dict[str, bool]:
+    """The fields that hold the stages before one, and whether each holds several."""
+    return {
+        field.name: str(field.type) != "Node"
+        for field in fields(kind)
+        if str(field.type) in ("Node", "tuple[Node, ...]", "tuple[Node, Node]")
+    }
+
+
+def parameter_fields(kind: type[Node]) -> Iterator[Field[Any]]:
+    """The fields that a recipe tells."""
+    inputs = input_fields(kind)
+    for field in fields(kind):
+        if field.init and field.name not in LEFT_OUT and field.name not in inputs:
+            yield field
+
+
+def is_default(field: Field[Any], value: Any) -> bool:
+    """Whether a field has the value that it has if nothing is said."""
+    if isinstance(value, Randomness):
+        return field.default_factory is not MISSING and value.seed is None and value.rerandomize
+    if field.default is MISSING:
+        return False
+    return value is field.default or (
+        type(value) is type(field.default)
+        and isinstance(value, bool | int | float | str)
+        and value == field.default
+    )

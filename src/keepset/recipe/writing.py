@@ -1,0 +1,297 @@
+"""Writing recipes: a pipeline, its parameters and its functions as plain data."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import math
+import pathlib
+import types
+from typing import Any, Final
+
+import numpy as np
+
+from keepset.core.chunk import Chunk
+from keepset.core.dtypes import StringType, dtype_name, is_numeric
+from keepset.core.element_json import element_to_json
+from keepset.core.fingerprint import fingerprint_of_value
+from keepset.core.fingerprint.reach import reach_of
+from keepset.core.node import Node
+from keepset.core.ragged import Ragged
+from keepset.core.random import Randomness
+from keepset.core.sparse import Sparse
+from keepset.core.spec import LeafSpec, spec_to_json
+from keepset.core.structure import Structure, is_namedtuple
+from keepset.errors import ElementError, RecipeError
+from keepset.recipe.imports import import_path
+from keepset.recipe.source_text import futures_of, source_text
+from keepset.recipe.stages import is_default, parameter_fields, stage_name
+
+# An array of more bytes is named and not told.
+MOST_ARRAY_BYTES: Final = 64 << 10
+# An array of as many numbers is told for people.
+_FEW_NUMBERS: Final = 64
+
+
+class RecipeWriter:
+    """Turns one pipeline into the stages of a recipe.
+
+    Attributes:
+        stages: Plain data, each stage behind those that it gets its elements from.
+        nodes: The stages themselves.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self.stages: list[dict[str, Any]] = []
+        self.nodes: list[Node] = []
+        self._numbers: dict[int, int] = {}
+        self._functions: dict[int, dict[str, Any]] = {}
+        self._where, self._names_files = "", False
+        self._add(node)
+
+    def _add(self, node: Node) -> None:
+        for each in node.inputs:
+            if id(each) not in self._numbers:
+                self._add(each)
+        name = stage_name(node)
+        number = len(self.stages)
+        self._where = f"stage {number}, {node.title}"
+        if name is None:
+            raise RecipeError(
+                f"{self._where}: {type(node).__name__} is no stage of the library; a recipe cannot "
+                "name it"
+            )
+        stage: dict[str, Any] = {"stage": name}
+        self._names_files = name == "list_files"
+        before = [self._numbers[id(each)] for each in node.inputs]
+        if before and before != [number - 1]:
+            stage["inputs"] = before
+        if node.name is not None:
+            stage["name"] = node.name
+        for field in parameter_fields(type(node)):
+            value = getattr(node, field.name)
+            is_found_again = (
+                field.name == "fingerprint" and getattr(node, "facts", None) is not None
+            )
+            if field.name != "name" and not is_found_again and not is_default(field, value):
+                stage[field.name] = self._value(value, field.name)
+        self._numbers[id(node)] = number
+        self.stages.append(stage)
+        self.nodes.append(node)
+
+    def _value(self, value: Any, path: str) -> Any:
+        """Any value as plain data. What is not plain is an object with one key that has a ``$``."""
+        kind = type(value)
+        if value is None or kind in (bool, int, str):
+            return value
+        if kind is float:
+            return value if math.isfinite(value) else {"$float": str(value)}
+        if kind is list:
+            return [self._value(item, f"{path}[{i}]") for i, item in enumerate(value)]
+        if kind is dict:
+            return self._dict(value, path)
+        if kind is tuple:
+            return {"$tuple": [self._value(item, f"{path}[{i}]") for i, item in enumerate(value)]}
+        plain = _plain(value)
+        if plain is not None:
+            return plain
+        if isinstance(value, np.ndarray):
+            return self._array(value, path)
+        if isinstance(value, Chunk):
+            return self._chunk(value, path)
+        if isinstance(value, Structure):
+            skeleton = value.build([np.int64(i) for i in range(value.num_leaves)])
+            return {"$structure": element_to_json(skeleton)}
+        if kind in (set, frozenset):
+            items = [self._value(item, path) for item in value]
+            return {
+                "$set": sorted(items, key=repr),
+                **({"frozen": True} if kind is frozenset else {}),
+            }
+        if hasattr(value, "__keepset_node__") and not isinstance(value, type):
+            return {"$dataset": RecipeWriter(value.__keepset_node__()).stages}
+        if hasattr(kind, "__keepset_recipe__") and kind.__module__.startswith("keepset."):
+            return self._own_record(value, path)
+        if isinstance(value, types.FunctionType):
+            return self._function(value, path)
+        return self._object(value, path)
+
+    def _dict(self, value: dict[Any, Any], path: str) -> Any:
+        if all(type(key) is str and not key.startswith("$") for key in value):
+            return {key: self._value(item, f"{path}.{key}") for key, item in value.items()}
+        pairs = [(self._value(k, path), self._value(v, f"{path}.{k}")) for k, v in value.items()]
+        return {"$dict": [list(pair) for pair in pairs]}
+
+    def _array(self, value: Any, path: str) -> Any:
+        if value.dtype == object:
+            items = value.ravel().tolist()
+            if not set(map(type, items)) <= {bytes}:
+                raise self._unwritable(path, "an array of Python objects")
+            told: dict[str, Any] = {"strings": [_text(item) for item in items]}
+            size = sum(map(len, items))
+        elif not is_numeric(value.dtype):
+            raise self._unwritable(path, f"an array of dtype {value.dtype}")
+        elif value.size <= _FEW_NUMBERS and value.dtype.kind in "biu":
+            told, size = {"dtype": dtype_name(value.dtype), "values": value.tolist()}, 0
+        else:
+            size = value.nbytes
+            told = {"dtype": dtype_name(value.dtype)}
+            if size <= MOST_ARRAY_BYTES:
+                told["bytes"] = base64.b64encode(np.ascontiguousarray(value).tobytes()).decode()
+        if value.ndim != 1 or "values" not in told:
+            told["shape"] = list(value.shape)
+        # Names of files are what a recipe is for, however many there are.
+        if size > MOST_ARRAY_BYTES and not self._names_files:
+            digest = fingerprint_of_value(value).digest
+            dtype = "string" if value.dtype == object else dtype_name(value.dtype)
+            name = f"{len(self.stages)}.{path}"
+            return {"$data": name, "dtype": dtype, "shape": list(value.shape), "digest": digest}
+        return {"$array": told}
+
+    def _chunk(self, value: Chunk, path: str) -> Any:
+        if value.size_bytes > MOST_ARRAY_BYTES:
+            raise self._unwritable(path, f"{len(value):,} elements in memory")
+        try:
+            return {"$chunk": [element_to_json(row) for row in value.rows]}
+        except ElementError:  # elements that hold data sets
+            return {"$rows": [self._value(row, path) for row in value.rows]}
+
+    def _own_record(self, value: Any, path: str) -> Any:
+        """One of the library's own values, which says what it is made of."""
+        kind = type(value)
+        told = {"$keepset": f"{kind.__module__.removeprefix('keepset.')}:{kind.__qualname__}"}
+        for name in kind.__keepset_recipe__:
+            told[name] = self._value(getattr(value, name), f"{path}.{name}")
+        return told
+
+    def _function(self, value: types.FunctionType, path: str) -> Any:
+        known = self._functions.get(id(value))
+        if known is not None:
+            # Used more than once, or by itself.
+            number = known.setdefault(
+                "id", sum("id" in each for each in self._functions.values()) + 1
+            )
+            return {"$again": number}
+        where = import_path(value)
+        if where is not None:
+            return {"$function": where}
+        text = source_text(value)
+        if text is None:
+            raise self._unwritable(
+                path, f"the function {value.__name__}, of which no source is known"
+            )
+        told: dict[str, Any] = {"name": value.__name__, "source": text}
+        if futures := futures_of(value):
+            told["futures"] = futures
+        self._functions[id(value)] = told
+        label = f"{path} > {value.__name__}"
+        self._tell_captured(value, told, label)
+        if value.__defaults__:
+            told["defaults"] = [
+                self._value(each, f"{label} default") for each in value.__defaults__
+            ]
+        if value.__kwdefaults__:
+            told["keyword_defaults"] = self._dict(value.__kwdefaults__, f"{label} default")
+        if vars(value):
+            told["attributes"] = self._dict(dict(vars(value)), label)
+        return {"$function": told}
+
+    def _tell_captured(self, value: types.FunctionType, told: dict[str, Any], label: str) -> None:
+        reach = reach_of(value.__code__)
+        free = value.__code__.co_freevars
+        captured = {}
+        for name, cell in zip(free, value.__closure__ or (), strict=True):
+            if name == "__class__":
+                raise self._unwritable(label, "a method that uses super()")
+            try:
+                captured[name] = self._value(cell.cell_contents, f"{label} > {name}")
+            except ValueError as error:
+                if isinstance(error, RecipeError):
+                    raise
+                captured[name] = {"$empty": True}  # not assigned yet
+        if captured:
+            told["captured"] = captured
+        used = {
+            name: self._value(value.__globals__[name], f"{label} > {name}")
+            for name in sorted({*reach.names, *reach.assigned})
+            if name not in free and name in value.__globals__
+        }
+        if used:
+            told["uses"] = used
+
+    def _object(self, value: Any, path: str) -> Any:
+        """What only its own module can make again."""
+        if isinstance(value, types.ModuleType):
+            return {"$module": value.__name__}
+        where = import_path(value)
+        if where is not None:
+            return {"$import": where}
+        if isinstance(value, functools.partial):
+            return {
+                "$partial": {
+                    "function": self._value(value.func, f"{path} > function"),
+                    "arguments": [self._value(item, f"{path} > argument") for item in value.args],
+                    "keywords": self._dict(value.keywords, f"{path} > argument"),
+                }
+            }
+        if isinstance(value, types.MethodType | types.BuiltinMethodType):
+            owner = self._value(value.__self__, f"{path} > self")
+            return {"$method": {"of": owner, "name": value.__name__}}
+        kind = import_path(type(value))
+        if kind is None:
+            raise self._unwritable(path, f"a value of type {type(value).__name__}")
+        if is_namedtuple(type(value)):
+            items = {name: getattr(value, name) for name in value._fields}
+            return {"$object": {"class": kind, "state": self._dict(items, path)}}
+        state = getattr(value, "__dict__", None)
+        own = {"__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__slots__"}
+        if state is None or any(own & set(vars(each)) for each in type(value).__mro__[:-1]):
+            raise self._unwritable(path, f"a value of type {type(value).__name__}")
+        return {"$object": {"class": kind, "state": self._dict(dict(state), path)}}
+
+    def _unwritable(self, path: str, what: str) -> RecipeError:
+        return RecipeError(
+            f"{self._where}: {path} is {what}, which a recipe cannot tell; put the function into a "
+            "module that can be imported, or pass what it needs as numbers, texts and arrays"
+        )
+
+
+def _plain(value: Any) -> Any:
+    """Values that tell themselves."""
+    if isinstance(value, bytes):
+        return _text(value)
+    if isinstance(value, StringType):
+        return {"$dtype": "string"}
+    if isinstance(value, np.dtype):
+        return {"$dtype": dtype_name(value)}
+    if isinstance(value, LeafSpec):
+        return {"$spec": spec_to_json(value)}
+    if isinstance(value, Randomness):
+        told: dict[str, Any] = {"seed": value.seed}
+        return {"$random": told | ({} if value.rerandomize else {"rerandomize": False})}
+    if isinstance(value, np.bool_ | np.integer) and is_numeric(value.dtype):
+        return {"$scalar": value.item(), "dtype": dtype_name(value.dtype)}
+    if isinstance(value, np.generic | Ragged | Sparse):
+        return {"$element": element_to_json(value)}
+    if isinstance(value, complex):
+        return {"$complex": [value.real, value.imag]}
+    if isinstance(value, range):
+        return {"$range": [value.start, value.stop, value.step]}
+    if isinstance(value, slice) and all(
+        part is None or type(part) is int for part in (value.start, value.stop, value.step)
+    ):
+        return {"$slice": [value.start, value.stop, value.step]}
+    if isinstance(value, pathlib.PurePath):
+        return {"$path": str(value)}
+    return {"$ellipsis": True} if value is ... else None
+
+
+def _text(value: bytes) -> dict[str, str]:
+    """Bytes for people, if they are text."""
+    try:
+        text = value.decode()
+    except UnicodeDecodeError:
+        text = ""
+    if text.isprintable() and text.encode() == value:
+        return {"$bytes": text}
+    return {"$base64": base64.b64encode(value).decode()}

@@ -1,0 +1,101 @@
+"""Sources of a recipe: told with what is in them, and compared before anything runs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import keepset as ks
+
+
+def read(name: bytes) -> bytes:
+    return Path(os.fsdecode(name)).read_bytes()
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[Path]:
+    paths = [tmp_path / f"{i}.txt" for i in range(5)]
+    for path in paths:
+        path.write_text(path.name)
+    return paths
+
+
+def pipeline(folder: Path) -> ks.Dataset:
+    return ks.Dataset.list_files(str(folder / "*.txt"), shuffle=False).map(read)
+
+
+def again(recipe: ks.Recipe, **given: Any) -> ks.Dataset:
+    return ks.from_recipe(recipe, allowed_modules=["tests"], **given)
+
+
+@pytest.mark.parametrize("content", [None, True, False])
+def test_files_that_stayed_are_not_reported(
+    files: list[Path], tmp_path: Path, content: bool | None
+) -> None:
+    ds = pipeline(tmp_path)
+    recipe = ds.to_recipe(content=content)
+    assert ("hashes" in recipe.stages[0]["files"]) is (content is not False)
+    assert list(again(recipe, on_change="error")) == list(ds)
+
+
+def test_a_touched_file_counts_by_its_content(files: list[Path], tmp_path: Path) -> None:
+    with_content, without = (pipeline(tmp_path).to_recipe(content=c) for c in (True, False))
+    os.utime(files[2], ns=(1, 1))
+    again(with_content, on_change="error")
+    with pytest.warns(ks.RecipeChangedWarning, match=r"2\.txt modified, but not in size"):
+        again(without)
+
+
+def test_a_changed_file_is_named_before_anything_runs(files: list[Path], tmp_path: Path) -> None:
+    recipe = pipeline(tmp_path).to_recipe()
+    files[1].write_text("other")
+    os.utime(files[1], ns=(1, 1))
+    files[3].write_text("longer than it was")
+    with pytest.warns(ks.RecipeChangedWarning, match=r"1\.txt, .*3\.txt changed since"):
+        ds = again(recipe)
+    assert len(list(ds)) == 5
+    with pytest.raises(ks.RecipeError, match="stage 0, list_files"):
+        again(recipe, on_change="error")
+    assert again(recipe, on_change="ignore")
+    files[4].unlink()
+    with pytest.warns(ks.RecipeChangedWarning, match=r"missing: .*4\.txt"):
+        again(recipe)
+
+
+def test_another_function_of_the_same_name_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = ks.Dataset.range(3).map(changing).to_recipe()
+    monkeypatch.setitem(globals(), "changing", lambda x: x + 2)
+    with pytest.warns(ks.RecipeChangedWarning, match="the code of function is not what it was"):
+        again(recipe)
+
+
+def changing(x: Any) -> Any:
+    return x + 1
+
+
+def test_large_arrays_are_named_and_compared() -> None:
+    array = np.arange(100_000, dtype=np.float32)
+    ds = ks.Dataset.from_tensor_slices({"x": array, "y": np.arange(100_000) % 7})
+    recipe = ds.to_recipe()
+    assert len(recipe.to_json()) < 2000
+    with pytest.raises(ks.RecipeError, match=r"pass data=\{'0.tensors.x': array\}"):
+        ks.from_recipe(recipe)
+    data = {"0.tensors.x": array, "0.tensors.y": np.arange(100_000) % 7}
+    ks.assert_equal(ks.from_recipe(recipe, data=data).take(9), ds.take(9))
+    with pytest.raises(ks.RecipeError, match="is not the array"):
+        ks.from_recipe(recipe, data=data | {"0.tensors.x": array + 1})
+
+
+def test_credentials_are_never_told(tmp_path: Path) -> None:
+    url = f"memory://{tmp_path.name}/a.npy"
+    ks.Dataset.range(5).write_npy(url)
+    ds = ks.read_npy(url)
+    secret = type(ds)(ds._node.replaced(store_options={"secret_access_key": "hidden"}))
+    text = secret.to_recipe().to_json()
+    assert "hidden" not in text
+    assert "secret" not in text
+    assert [int(x) for x in ks.from_recipe(ds.to_recipe())] == list(range(5))
