@@ -37,12 +37,19 @@ SNAPSHOT_LAYERS = ("reading", "files", "writing", "upkeep")
 LAZY = {"cloudpickle", "crc32c", "ml_dtypes", "obstore"}
 # Parts of the library that not everybody needs and all would wait for, and slow parts of Python's.
 SLOW = {
+    "keepset.adapters.jax",
+    "keepset.adapters.tensorflow.pipeline",
+    "keepset.adapters.tensorflow.source",
+    "keepset.adapters.torch.pipeline",
     "keepset.dataset.kept_stages",
     "keepset.dataset.tensorflow_files",
     "keepset.dataset.written_arrays",
+    "keepset.dataset.written_images",
     "keepset.exchange.tensorflow.loading",
     "keepset.exchange.tensorflow.saving",
     "keepset.dataset.loaded_stages",
+    "keepset.recipe.describing",
+    "keepset.recipe.document",
     "keepset.snapshot.beginning",
     "keepset.snapshot.explaining",
     "keepset.snapshot.writing.saving",

@@ -32,19 +32,31 @@ from keepset.errors import (
     NotAddressableError,
     ObjectMissingError,
     PendingSnapshotError,
+    RecipeChangedWarning,
+    RecipeError,
     SnapshotMismatchError,
     SnapshotMissingError,
     StateError,
     StorageError,
     UnknownSpecError,
+    UntrustedRecipeError,
     WorkerDiedError,
 )
 from keepset.nodes.autotune import AUTOTUNE
 from keepset.nodes.global_shuffle import GLOBAL
 
 if TYPE_CHECKING:
-    from keepset.dataset.array_files import read_npy
+    from keepset.dataset.array_files import read_npy, read_npz
+    from keepset.dataset.framework_sources import from_grain, from_tf, from_torch
+    from keepset.dataset.image_files import (
+        class_names,
+        read_images,
+        read_path_list,
+        read_webdataset,
+    )
+    from keepset.dataset.recipes import from_recipe
     from keepset.dataset.tensorflow_files import TFRecordDataset
+    from keepset.dataset.text_files import read_fixed_length, read_text
     from keepset.exchange.tensorflow.example import (
         Example,
         Feature,
@@ -66,6 +78,7 @@ if TYPE_CHECKING:
     from keepset.exchange.tensorflow.tensors import parse_tensor, serialize_tensor
     from keepset.exchange.tensorflow.tfrecord_writer import TFRecordOptions, TFRecordWriter
     from keepset.exchange.tensorflow.value_lists import BytesList, FloatList, Int64List
+    from keepset.recipe.document import Recipe
     from keepset.snapshot.explaining import Explanation
     from keepset.snapshot.looking import Snapshot
     from keepset.testing.datasets import assert_equal
@@ -109,6 +122,9 @@ __all__ = [
     "Ragged",
     "RaggedFeature",
     "RaggedTensorSpec",
+    "Recipe",
+    "RecipeChangedWarning",
+    "RecipeError",
     "SequenceExample",
     "Snapshot",
     "SnapshotMismatchError",
@@ -123,17 +139,29 @@ __all__ = [
     "TFRecordWriter",
     "TensorSpec",
     "UnknownSpecError",
+    "UntrustedRecipeError",
     "VarLenFeature",
     "WorkerDiedError",
     "assert_equal",
+    "class_names",
     "explain",
+    "from_grain",
+    "from_recipe",
+    "from_tf",
+    "from_torch",
     "infer_features",
     "load",
     "parse_example",
     "parse_single_example",
     "parse_single_sequence_example",
     "parse_tensor",
+    "read_fixed_length",
+    "read_images",
     "read_npy",
+    "read_npz",
+    "read_path_list",
+    "read_text",
+    "read_webdataset",
     "save",
     "serialize_tensor",
     "set_seed",
@@ -155,6 +183,7 @@ _LATE = {
     "FloatList": "keepset.exchange.tensorflow.value_lists",
     "Int64List": "keepset.exchange.tensorflow.value_lists",
     "RaggedFeature": "keepset.exchange.tensorflow.features",
+    "Recipe": "keepset.recipe.document",
     "SequenceExample": "keepset.exchange.tensorflow.example",
     "Snapshot": "keepset.snapshot.looking",
     "SparseFeature": "keepset.exchange.tensorflow.features",
@@ -163,12 +192,23 @@ _LATE = {
     "TFRecordWriter": "keepset.exchange.tensorflow.tfrecord_writer",
     "VarLenFeature": "keepset.exchange.tensorflow.features",
     "assert_equal": "keepset.testing.datasets",
+    "class_names": "keepset.dataset.image_files",
+    "from_grain": "keepset.dataset.framework_sources",
+    "from_recipe": "keepset.dataset.recipes",
+    "from_tf": "keepset.dataset.framework_sources",
+    "from_torch": "keepset.dataset.framework_sources",
     "infer_features": "keepset.exchange.tensorflow.infer_features",
     "parse_example": "keepset.exchange.tensorflow.parse_example",
     "parse_single_example": "keepset.exchange.tensorflow.parse_example",
     "parse_single_sequence_example": "keepset.exchange.tensorflow.parse_sequence",
     "parse_tensor": "keepset.exchange.tensorflow.tensors",
+    "read_fixed_length": "keepset.dataset.text_files",
+    "read_images": "keepset.dataset.image_files",
     "read_npy": "keepset.dataset.array_files",
+    "read_npz": "keepset.dataset.array_files",
+    "read_path_list": "keepset.dataset.image_files",
+    "read_text": "keepset.dataset.text_files",
+    "read_webdataset": "keepset.dataset.image_files",
     "serialize_tensor": "keepset.exchange.tensorflow.tensors",
 }
 

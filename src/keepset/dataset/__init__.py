@@ -22,6 +22,7 @@ from keepset.dataset.keeping import Keeping
 from keepset.dataset.order import OrderStages
 from keepset.dataset.sources import Sources
 from keepset.dataset.table_doors import TableDoors
+from keepset.dataset.telling import Telling
 from keepset.dataset.tensorflow_doors import TensorflowDoors
 from keepset.errors import InvalidArgumentError
 
@@ -74,6 +75,7 @@ class Dataset(
     FrameworkDoors,
     ImageDoors,
     TableDoors,
+    Telling,
     TensorflowDoors,
 ):
     """A sequence of elements and the stages that make them. Immutable; nothing runs until asked.
