@@ -56,7 +56,7 @@ def test_it_reads_as_a_file_in_memory_does(
     place, _ = stored(tmp_path_factory.getbasetemp(), data)
     with pytest.MonkeyPatch.context() as patch, RangeFile(place) as file:
         patch.setattr(range_file, "BLOCK_BYTES", block)
-        patch.setattr(range_file, "_MOST_BLOCKS", 2)
+        file.most_blocks = 2
         model = io.BytesIO(data)
         for step, number in steps:
             if step == "read":

@@ -8,6 +8,7 @@ from typing import Any
 from keepset.dataset import Dataset
 from keepset.dataset.named_files import Files, chosen, named_files
 from keepset.exchange.npy import ReadNpy
+from keepset.exchange.npz import ReadNpz
 
 
 def read_npy(files: Files, *, columns: Sequence[str] | None = None, **options: Any) -> Dataset:
@@ -33,6 +34,37 @@ def read_npy(files: Files, *, columns: Sequence[str] | None = None, **options: A
     """
     return Dataset(
         ReadNpy(
+            parent=named_files(files, options),
+            columns=chosen(columns),
+            store_options=options or None,
+        )
+    )
+
+
+def read_npz(files: Files, *, columns: Sequence[str] | None = None, **options: Any) -> Dataset:
+    """The rows of the arrays in each ``.npz`` file, as dicts with an entry for each array.
+
+    All arrays that are read need the same number of rows. An array that is called
+    ``features/x`` is ``x`` in a dict called ``features``. What ``numpy.savez`` wrote is read from
+    the disk as it is needed, and elements can be had by position; what ``numpy.savez_compressed``
+    wrote is unpacked a few rows at a time, from the first to the last.
+
+    Args:
+        files: A file, a pattern such as ``"data/*.npz"``, a list of them, or a Dataset of names.
+            Urls of object stores are files too.
+        columns: The arrays to read, such as ``["images", "features/x"]``; all by default.
+        options: For an object store: credentials, endpoint and such.
+
+    Example:
+        >>> import tempfile
+        >>> import numpy as np
+        >>> path = tempfile.mkdtemp() + "/some.npz"
+        >>> np.savez(path, x=np.arange(6).reshape(3, 2), label=np.arange(3))
+        >>> read_npz(path)[2]
+        {'x': array([4, 5]), 'label': np.int64(2)}
+    """
+    return Dataset(
+        ReadNpz(
             parent=named_files(files, options),
             columns=chosen(columns),
             store_options=options or None,

@@ -4,190 +4,82 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Iterator
-from typing import Any, BinaryIO, Final, NamedTuple
+from typing import Any, BinaryIO, Final
 
 import numpy as np
 
-from keepset.core.arrays import as_array
-from keepset.core.chunk import Chunk, chunk_of_columns
-from keepset.core.column import Column, column_take
-from keepset.core.dtypes import Array, is_numeric
+from keepset.core.chunk import Chunk
+from keepset.core.column import Column
+from keepset.core.dtypes import is_numeric
 from keepset.core.node import stage
-from keepset.core.spec import Shape, Spec, TensorSpec, spec_of
+from keepset.core.spec import LeafSpec, Shape, Spec, TensorSpec
 from keepset.errors import InvalidArgumentError
+from keepset.exchange.column_paths import chosen_members, field_paths
+from keepset.exchange.column_source import ArrayColumn, Fields
+from keepset.exchange.columns_file import ColumnFiles, ColumnsFile
 from keepset.exchange.exporting import RowWriter, unfit
-from keepset.exchange.file_rows import FileRows
-from keepset.exchange.row_file import Place, RowFile, selected_columns
+from keepset.exchange.npy_header import ArrayPlace, Header, header_bytes, read_header
+from keepset.exchange.raw_rows import MappedRows, RawRows, RemoteRows, array_in, check_size
+from keepset.exchange.row_file import Place, RowFile
 
-CHUNK_BYTES: Final = 1 << 20
-_MOST_ROWS: Final = 4096
 _MAGIC: Final = b"\x93NUMPY"
-# A header that is longer than this is not of an array that anybody saved.
-_MOST_HEADER_BYTES: Final = 1 << 20
 # Room for the digits of any number of rows: the header is written again when that is known.
 _GROWTH: Final = 21
+# What one request fetches as quickly as less.
+_USUAL_HEADER_BYTES: Final = 1 << 16
 _OF_OTHERS: Final = 2  # dtypes that another package adds
 
 
 @stage
-class ReadNpy(FileRows):
+class ReadNpy(ColumnFiles):
     """The rows of the array in each file."""
 
-    knows_length = True
-    is_addressable = True
-
     def open_file(self, place: Place) -> RowFile:
-        view = place.store.view(place.file)
-        if view is not None:
-            return ArrayRows(array_in(view, place), self.columns, place.name)
-        return _RemoteNpy(place, self.columns)
+        where = ArrayPlace(place)
+        raw = _rows_of(where)
+        fields = _chosen_fields(raw.dtype, self.columns, place.name)
+        try:
+            return ColumnsFile(ArrayColumn(raw, fields, where))
+        except InvalidArgumentError as error:
+            raise InvalidArgumentError(f"{place.name}: {error}") from error
 
 
-class ArrayRows(RowFile):
-    """The rows of an array: dicts, if it is a structured one."""
-
-    def __init__(self, array: Array, columns: tuple[Any, ...] | None, where: str) -> None:
-        self._array = array
-        self.length = len(array)
-        self._names = _field_names(array.dtype, columns, where)
-        first = self._elements(np.zeros((1, *array.shape[1:]), array.dtype))
-        self.spec: Spec = spec_of(first.rows[0])
-
-    def _elements(self, rows: Array) -> Chunk:
-        return elements_of(rows, self._names)
-
-    def chunks(self, start: int) -> Iterator[Chunk]:
-        step = rows_at_once(self._array.nbytes // max(1, len(self._array)))
-        for at in range(start, len(self._array), step):
-            yield self._elements(self._array[at : at + step])
-
-    def gather(self, rows: Array) -> Chunk:
-        return self._elements(column_take(self._array, rows))  # type: ignore[arg-type]
+def _rows_of(where: ArrayPlace) -> RawRows:
+    place = where.place
+    view = place.store.view(place.file)
+    if view is not None:
+        header = _header(view[: header_bytes(view)], where)
+        return MappedRows(array_in(view, header, where))
+    size = place.store.size(place.file)
+    header = _header(_remote_start(place, size), where)
+    check_size(size, header, where)
+    return RemoteRows(where, header, 0)
 
 
-class _RemoteNpy(RowFile):
-    """The rows of an array in a bucket, of which only what is wanted is fetched."""
-
-    def __init__(self, place: Place, columns: tuple[Any, ...] | None) -> None:
-        self._place = place
-        start = place.store.read_range(place.file, 0, min(_MOST_HEADER_BYTES, self._size()))
-        self._header = read_header(io.BytesIO(start), place)
-        if self._header.is_fortran and len(self._header.shape) > 1:
-            raise InvalidArgumentError(
-                f"{place.name} has its columns together (Fortran order), so that no row could be "
-                "fetched without all of them; copy it to a disk, or save it with "
-                "np.ascontiguousarray"
-            )
-        shape, dtype = self._header.shape, self._header.dtype
-        self._row_bytes = dtype.itemsize * math.prod(shape[1:])
-        self._check_size()
-        self.length = shape[0]
-        self._names = _field_names(dtype, columns, place.name)
-        self.spec: Spec = spec_of(
-            elements_of(np.zeros((1, *shape[1:]), dtype), self._names).rows[0]
-        )
-
-    def _size(self) -> int:
-        return self._place.store.size(self._place.file)
-
-    def _check_size(self) -> None:
-        needed = self._header.start + self._row_bytes * self._header.shape[0]
-        if self._size() < needed:
-            raise self._place.damaged(f"it has {self._size()} bytes, and {needed} are needed")
-
-    def chunks(self, start: int) -> Iterator[Chunk]:
-        assert self.length is not None
-        step = rows_at_once(self._row_bytes)
-        for at in range(start, self.length, step):
-            yield self._rows(at, min(step, self.length - at))
-
-    def _rows(self, start: int, count: int) -> Chunk:
-        offset = self._header.start + start * self._row_bytes
-        size = count * self._row_bytes
-        data = self._place.store.read_range(self._place.file, offset, size)
-        return elements_of(self._array(data, count), self._names)
-
-    def _array(self, data: Any, count: int) -> Array:
-        shape, dtype = self._header.shape, self._header.dtype
-        return np.frombuffer(data, dtype, count * math.prod(shape[1:])).reshape(count, *shape[1:])
-
-    def gather(self, rows: Array) -> Chunk:
-        starts = (self._header.start + rows * self._row_bytes).tolist()
-        ranges = [(start, self._row_bytes) for start in starts]
-        found = self._place.store.read_ranges(self._place.file, ranges)
-        return elements_of(self._array(b"".join(found), len(rows)), self._names)
-
-
-class Header(NamedTuple):
-    """What a file says of its array, and where its numbers begin."""
-
-    shape: tuple[int, ...]
-    is_fortran: bool
-    dtype: np.dtype[Any]
-    start: int
-
-
-def read_header(file: BinaryIO, place: Place) -> Header:
-    """Read what precedes the numbers; what would run code is refused."""
-    try:
-        version = np.lib.format.read_magic(file)
-        if version == (1, 0):
-            found = np.lib.format.read_array_header_1_0(file)
-        else:
-            found = np.lib.format.read_array_header_2_0(file)
-    except Exception as error:
-        raise place.damaged(f"it is no .npy file ({error})") from error
-    shape, is_fortran, dtype = found
-    if dtype.hasobject:
+def _header(start: memoryview | bytes, where: ArrayPlace) -> Header:
+    header = read_header(io.BytesIO(start), where)
+    if header.problem is not None:
         raise InvalidArgumentError(
-            f"{place.name} holds Python objects, which are pickled: to read them would run code; "
-            "save arrays of numbers or strings"
+            f"{where.title} holds {header.problem}; save arrays of numbers or strings"
         )
-    if not shape:
-        raise InvalidArgumentError(f"{place.name} holds a single value, which has no rows")
-    return Header(shape, is_fortran, dtype, file.tell())
+    return header
 
 
-def array_in(view: memoryview, place: Place) -> Array:
-    """The array of a file that is in memory, where it lies."""
-    header = read_header(io.BytesIO(view[:_MOST_HEADER_BYTES]), place)
-    needed = header.start + header.dtype.itemsize * math.prod(header.shape)
-    if len(view) < needed:
-        raise place.damaged(f"it has {len(view)} bytes, and {needed} are needed")
-    flat = np.frombuffer(view, header.dtype, math.prod(header.shape), header.start)
-    flat.flags.writeable = False
-    return flat.reshape(header.shape, order="F" if header.is_fortran else "C")
+def _remote_start(place: Place, size: int) -> memoryview | bytes:
+    """What precedes the numbers of an array in a bucket."""
+    start = place.store.read_range(place.file, 0, min(size, _USUAL_HEADER_BYTES))
+    needed = min(size, header_bytes(start))
+    return start if needed <= len(start) else place.store.read_range(place.file, 0, needed)
 
 
-def rows_at_once(row_bytes: int) -> int:
-    """How many rows make about a megabyte."""
-    return max(1, min(_MOST_ROWS, CHUNK_BYTES // max(1, row_bytes)))
-
-
-def elements_of(rows: Array, names: list[str] | None) -> Chunk:
-    """The elements of some rows: dicts of the fields, if there are any."""
-    return chunk_of_columns(_columns_of(rows, names), len(rows))
-
-
-def _columns_of(rows: Array, names: list[str] | None) -> Any:
-    if names is None:
-        return as_array(rows)
-    fields = {name: rows[name] for name in names}
-    # A field may have fields again.
-    return {name: _columns_of(f, list(f.dtype.names or ()) or None) for name, f in fields.items()}
-
-
-def _field_names(
-    dtype: np.dtype[Any], columns: tuple[Any, ...] | None, where: str
-) -> list[str] | None:
-    if dtype.names is None:
-        if columns is not None:
-            raise InvalidArgumentError(
-                f"{where} has one array without named fields; leave out columns={columns!r}"
-            )
-        return None
-    return selected_columns(list(dtype.names), columns, where)
+def _chosen_fields(dtype: np.dtype[Any], columns: tuple[Any, ...] | None, where: str) -> Fields:
+    """Those of a type's fields that are wanted."""
+    if columns is not None and field_paths(dtype) == [()]:
+        raise InvalidArgumentError(
+            f"{where} has one array without named fields; leave out columns={columns!r}"
+        )
+    [(_, fields)] = chosen_members([()], lambda _: field_paths(dtype), columns, where)
+    return fields
 
 
 class NpyWriter(RowWriter):
@@ -247,8 +139,10 @@ class NpyWriter(RowWriter):
 
 def array_type(spec: Spec, path: str) -> tuple[np.dtype[Any], Shape]:
     """The dtype and shape of rows that become an array; sizes may be found out later."""
+    if not isinstance(spec, LeafSpec):
+        raise unfit(path, f"{spec} is not one array; write_npz takes dicts and tuples of them")
     if not isinstance(spec, TensorSpec):
-        raise unfit(path, f"{spec} is not an array of one shape; write_npz takes dicts of them")
+        raise unfit(path, f"{spec} is not an array; make it one with map, or use Parquet")
     if not isinstance(spec.dtype, np.dtype) or not is_numeric(spec.dtype):
         raise unfit(path, "NumPy's strings lose zeros at their end; use Parquet or HDF5")
     if spec.dtype.isbuiltin == _OF_OTHERS:

@@ -29,14 +29,18 @@ def open_to_read(place: Place) -> BinaryIO:
 class RangeFile(io.RawIOBase):
     """A file that cannot be written to, of which only the blocks that are wanted are fetched.
 
-    The blocks that were used last stay in memory, 16 MB at most. It is used by one thread at a
-    time.
+    The blocks that were used last stay in memory. It is used by one thread at a time.
+
+    Attributes:
+        most_blocks: How many blocks, of a megabyte each, are kept; more for those who read in many
+            places by turns.
     """
 
     def __init__(self, place: Place) -> None:
         super().__init__()
         self._place = place
         self._size = place.store.size(place.file)
+        self.most_blocks = _MOST_BLOCKS
         self._at = 0
         self._blocks: OrderedDict[int, memoryview] = OrderedDict()
 
@@ -92,7 +96,7 @@ class RangeFile(io.RawIOBase):
         if not count:
             return []
         start, self._at = self._at, self._at + count
-        if count >= BLOCK_BYTES * _MOST_BLOCKS:
+        if count >= BLOCK_BYTES * self.most_blocks:
             # More than is kept, so that it would only drive out what is.
             return [memoryview(self._fetch([(start, count)])[0])]
         first, last = start // BLOCK_BYTES, (start + count - 1) // BLOCK_BYTES
@@ -112,7 +116,7 @@ class RangeFile(io.RawIOBase):
         for number in numbers:
             self._blocks.move_to_end(number)
         blocks = [self._blocks[number] for number in numbers]
-        while len(self._blocks) > _MOST_BLOCKS:
+        while len(self._blocks) > self.most_blocks:
             self._blocks.popitem(last=False)
         return blocks
 
