@@ -7,6 +7,7 @@ The ``python`` blocks of one page run in order and share their names. A block th
 import contextlib
 import doctest
 import io
+import linecache
 import re
 import subprocess
 import sys
@@ -92,8 +93,11 @@ def run_page(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run_block(block: Block, page: Path, main: ModuleType) -> str:
-    # The empty lines make line numbers those of the page: tracebacks and inspect show its text.
-    code = compile("\n" * (block.line - 1) + block.source, str(page), "exec")
+    # The empty lines make line numbers those of the page. As in a notebook, each block is a file of
+    # its own to those who look for the source of a function.
+    source, file = "\n" * (block.line - 1) + block.source, f"<{page.name}, line {block.line}>"
+    code = compile(source, file, "exec")
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         exec(code, main.__dict__)
     return printed.getvalue()

@@ -153,9 +153,9 @@ def _keep(
         return
     size = size_text(found.size_bytes)
     if not count:
-        show(plain(f"{found.url} has all {found.num_elements:,} elements already ({size})"))
+        show(plain(f"{target} has all {found.num_elements:,} elements already ({size})"))
         return
-    show(plain(f"{counted(found.num_elements, 'element')} kept in {found.url} ({size})"))
+    show(plain(f"{counted(found.num_elements, 'element')} kept in {target} ({size})"))
 
 
 def _look(target: str, fingerprint: str, options: dict[str, Any]) -> Snapshot | None:
