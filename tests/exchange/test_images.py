@@ -110,7 +110,8 @@ def test_files_may_be_named_in_many_ways(pets: Path, tmp_path: Path) -> None:
     listing = tmp_path / "list.txt"
     listing.write_text(f"\ufeffpets/dog/2.png\r\n\n{cat}\n", encoding="utf-8")
     wanted = ["dog/2.png", "cat/1.png"]
-    for source in ([dog, str(cat)], np.array([str(dog), str(cat)]), listing, str(listing)):
+    sources: list[Any] = [[dog, str(cat)], np.array([str(dog), str(cat)]), listing, str(listing)]
+    for source in sources:
         ds = ks.read_images(source)
         assert names(ds, pets) == wanted
         assert [int(e["label"]) for e in ds] == [1, 0]
@@ -496,6 +497,17 @@ def test_what_is_left_out_counts(pets: Path, tmp_path: Path) -> None:
     assert len(list(ks.read_images(pets, on_corrupt="skip").snapshot(kept))) == 5
     assert ks.explain(ks.read_images(pets, on_corrupt="warn").snapshot(kept), kept).hit
     assert not ks.explain(ks.read_images(pets).snapshot(kept), kept).hit
+
+
+def test_recipes_tell_all_of_it(pets: Path) -> None:
+    for ds in (
+        ks.read_images(pets, size=(3, 4), on_corrupt="warn", num_parallel_calls=2),
+        ks.read_images(pets, decode=False, labels=None),
+        ks.read_images(pets, class_names=["dog", "cat", "ant"]).select("label"),
+    ):
+        again = ks.from_recipe(ds.to_recipe())
+        assert again.to_recipe() == ds.to_recipe()
+        assert_elements_equal(list(again), list(ds))
 
 
 def test_a_snapshot_keeps_bytes_or_pixels(pets: Path, tmp_path: Path) -> None:

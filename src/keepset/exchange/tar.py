@@ -117,10 +117,10 @@ def _number(field: bytes | memoryview, begin: int) -> int:
     data = bytes(field)
     if data[0] & 0x80:
         return int.from_bytes(bytes([data[0] & 0x7F]) + data[1:], "big")
-    try:
-        return int(data.strip(b" \0") or b"0", 8)
-    except ValueError as error:
-        raise TarError("the header of a file is damaged", begin) from error
+    digits = data.strip(b" \0") or b"0"
+    if digits.strip(b"01234567"):
+        raise TarError("the header of a file is damaged", begin)
+    return int(digits, 8)
 
 
 def _name(header: bytes | memoryview) -> bytes:
