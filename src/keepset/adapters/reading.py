@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Generator
 from contextlib import ExitStack
@@ -14,19 +15,24 @@ from keepset.core.run import Run
 
 
 def chunks_of(node: Node, run: Run, most: int | None = None) -> Generator[Chunk, None, None]:
-    """The elements of a run that has just begun, ``most`` of them; it is closed at the end."""
+    """The elements of a run that has just begun, at most so many; it is closed at the end.
+
+    It is read to its end in any case, because a snapshot is whole only then.
+    """
     reuse_freed_memory()
     pace = Pace(node.may_run_ahead)
     with ExitStack() as closing:
         closing.callback(run.session.close)
         cursor = node.cursor(run)
         closing.callback(cursor.close)
-        while most is None or most > 0:
+        left = sys.maxsize if most is None else most
+        while True:
             began = time.perf_counter()
-            chunk = cursor.read(pace.size if most is None else min(pace.size, most))
+            chunk = cursor.read(pace.size)
             if not len(chunk):
                 break
             # Views of a file count too: whoever reads on makes copies of them.
             pace.adapt(time.perf_counter() - began, chunk.size_bytes)
-            most = None if most is None else most - len(chunk)
-            yield chunk
+            if left:
+                yield chunk[:left]
+            left = max(0, left - len(chunk))

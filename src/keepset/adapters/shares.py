@@ -106,7 +106,8 @@ class Shares:
         dealt = Dealt(self._own_node(), first, step)
         # What is dealt must come in the same order everywhere.
         run = start(dealt.node, dealt.moved(self.passes.draws(number))).in_order()
-        return chunks_of(dealt.node, run, self._left(first, step, taken))
+        most = self._left(first, step, taken) if self._drop_last else None
+        return chunks_of(dealt.node, run, most)
 
     def at(self, positions: list[int], number: int) -> Chunk:
         """The elements at these positions of the share, as in the pass ``number``."""

@@ -57,7 +57,10 @@ class Deal(Indexed):
 
 
 class _DealCursor(Cursor):
-    """Passes over what is not ours: most stages do that without computing it."""
+    """Passes over what is not ours: most stages do that without computing it.
+
+    If one of those fails all the same, there is nothing behind the error.
+    """
 
     def __init__(self, node: Deal, parent: Cursor) -> None:
         self._node, self._parent = node, parent

@@ -11,6 +11,8 @@ from keepset.errors import InvalidArgumentError
 class Iterating:
     """Each call is a new pass over ``iterable``. A list means several components, as a tuple."""
 
+    __keepset_recipe__ = ("iterable",)
+
     def __init__(self, iterable: Iterable[Any]) -> None:
         if not hasattr(iterable, "__iter__"):
             raise InvalidArgumentError(
