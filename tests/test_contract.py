@@ -137,6 +137,8 @@ UNORDERED: dict[str, Any] = {"ordered": False}
 PROCESSES: dict[str, Any] = {"quick": True}
 
 SOURCES = [
+    case("from_torch", lambda: ks.from_torch([{"x": i, "y": str(i)} for i in range(9)]), [{"x": i, "y": str(i)} for i in range(9)]),
+    case("from_torch iterable", lambda: ks.from_torch(frozenset(range(5))), range(5)),
     case("range", lambda: Dataset.range(9), range(9)),
     case("range empty", lambda: Dataset.range(0), []),
     case("range backwards", lambda: Dataset.range(9, -2, -3), [9, 6, 3, 0]),
