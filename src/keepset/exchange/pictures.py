@@ -14,6 +14,7 @@ from keepset.errors import InvalidArgumentError, MissingExtraError
 # What files of pictures end with, and what Pillow calls their formats.
 ENDINGS: Final = ("jpg", "jpeg", "png", "webp", "gif", "bmp")
 _FORMATS: Final = ("JPEG", "PNG", "WEBP", "GIF", "BMP")
+_SCALED: Final = ("JPEG", "MPO")  # what can be decoded at a part of its size
 _MODES: Final = {1: "L", 3: "RGB", 4: "RGBA"}
 # A JPEG can be decoded at a half, a quarter or an eighth of its size. That is done as long as twice
 # the wanted size is left to resize: the pixels then differ by less than JPEG itself has lost.
@@ -73,9 +74,9 @@ class PixelFormat:
             known = ", ".join(_FORMATS)
             raise ValueError(f"it is no picture of the formats {known}") from error
         except (image.DecompressionBombError, image.DecompressionBombWarning) as error:
-            raise ValueError(
-                f"{str(error).rstrip('.')}; if it is meant to be so large, raise PIL.Image.MAX_IMAGE_PIXELS"
-            ) from error
+            limit = "PIL.Image.MAX_IMAGE_PIXELS"
+            reason = str(error).rstrip(".")
+            raise ValueError(f"{reason}; if it is meant to be so large, raise {limit}") from error
         except Exception as error:
             # Damage makes a decoder raise whatever comes to pass.
             raise ValueError(f"the picture is damaged ({error})") from error
@@ -83,6 +84,8 @@ class PixelFormat:
     def _decoded(self, data: bytes) -> Array:
         resampling = pillow().Resampling
         image = pillow().open(io.BytesIO(data), formats=_FORMATS)
+        if image.format not in _SCALED:
+            image.load()  # some have their notes at the end, and damage must show here
         orientation = _orientation(image)
         size = box = None
         if self.size is not None:
