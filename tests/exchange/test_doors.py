@@ -195,6 +195,19 @@ def test_files_may_be_in_a_bucket(door: Door, tmp_path: Path) -> None:
 
 
 @doors
+def test_what_is_in_a_bucket_counts_by_its_version(door: Door, tmp_path: Path) -> None:
+    if not door.takes_remote:
+        pytest.skip("its files cannot be in a bucket")
+    url = f"memory://{tmp_path.name}{door.ending[1:]}/counted{door.ending}"
+    door.write(door.dataset(5), url)
+    kept = tmp_path / "kept"
+    assert len(list(door.read(url).snapshot(kept))) == 5
+    assert ks.explain(door.read(url).snapshot(kept), kept).hit
+    door.write(door.dataset(6), url)
+    assert not ks.explain(door.read(url).snapshot(kept), kept).hit
+
+
+@doors
 def test_what_is_not_there_is_named(door: Door, tmp_path: Path) -> None:
     with pytest.raises(ks.NoFilesError, match="nothing"):
         door.read(tmp_path / f"nothing*{door.ending}")

@@ -160,6 +160,11 @@ class Node(ABC):
         return None
 
     @property
+    def outside(self) -> Any:
+        """What can be seen of things outside that the elements depend on, if that counts."""
+        return None
+
+    @property
     def file_names(self) -> list[bytes] | None:
         """The files that the stage names, if that is what its elements are."""
         return None

@@ -11,6 +11,7 @@ import numpy as np
 from keepset.core.node import Node
 from keepset.dataset.base import BaseDataset
 from keepset.exchange.file_names import file_names, is_local
+from keepset.exchange.remote_files import RemoteFiles
 from keepset.nodes.from_tensor_slices import FromTensorSlices
 from keepset.nodes.list_files import ListFiles
 
@@ -23,16 +24,17 @@ def named_files(files: Any, options: Mapping[str, Any]) -> Node:
         return files.__keepset_node__()
     if isinstance(files, np.ndarray):
         files = files.ravel().tolist()
-    return naming(file_names(files, dict(options)))
+    return naming(file_names(files, dict(options)), options)
 
 
-def naming(names: Sequence[str]) -> Node:
+def naming(names: Sequence[str], options: Mapping[str, Any] | None = None) -> Node:
     """The stage that names these files."""
     tensors = np.empty(len(names), object)
     tensors[:] = [os.fsencode(each) for each in names]
-    # Files on a disk count by their content when somebody asks what a pipeline reads.
-    kind = ListFiles if names and all(map(is_local, names)) else FromTensorSlices
-    return kind(tensors=tensors)
+    if all(map(is_local, names)):
+        # Files on a disk count by their content when somebody asks what a pipeline reads.
+        return ListFiles(tensors=tensors) if names else FromTensorSlices(tensors=tensors)
+    return RemoteFiles(tensors=tensors, store_options=dict(options or {}) or None)
 
 
 def chosen(columns: Sequence[str] | None) -> tuple[str, ...] | None:

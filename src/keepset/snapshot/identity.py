@@ -86,6 +86,8 @@ def _facts_of(node: Node, listings: list[Listing]) -> Facts:
         files = Facts(found.outline, FILES, str(found))
         return combine(node.kind, node.title, [(FILES, files)])
     labelled = list(_parameters(node))
+    if (outside := node.outside) is not None:
+        labelled.append(("files", fingerprint_of_value(outside, name=f"{node.title} > files")))
     inputs = node.inputs
     for i, parent in enumerate(inputs):
         facts = _facts_of(parent, listings)

@@ -156,6 +156,9 @@ class CachedStore(Store):
     def view(self, name: str) -> memoryview | None:
         return self._store.view(name)
 
+    def info(self, name: str) -> ObjectInfo:
+        return self._store.info(name)
+
     def size(self, name: str) -> int:
         return self._store.size(name)
 

@@ -79,11 +79,14 @@ class LocalStore(Store):
             return memoryview(_mapped(file.fileno()))
 
     def size(self, name: str) -> int:
+        return self.info(name).size_bytes
+
+    def info(self, name: str) -> ObjectInfo:
         with reading(self.object_url(name), "look at"):
             facts = os.stat(self._path(name))
         if stat.S_ISDIR(facts.st_mode):
             raise missing(self.object_url(name))
-        return facts.st_size
+        return ObjectInfo(name, facts.st_size, facts.st_mtime)
 
     def exists(self, name: str) -> bool:
         try:

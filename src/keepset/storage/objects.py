@@ -105,8 +105,12 @@ class ObjectStore(Store):
         check_name(name)
 
     def size(self, name: str) -> int:
+        return self.info(name).size_bytes
+
+    def info(self, name: str) -> ObjectInfo:
         obs, key = obstore(), self._key(name)
-        return int(self._read(name, lambda: obs.head(self._client, key))["size"])
+        meta = self._read(name, lambda: obs.head(self._client, key))
+        return ObjectInfo(name, int(meta["size"]), meta["last_modified"].timestamp(), meta["e_tag"])
 
     def exists(self, name: str) -> bool:
         try:

@@ -65,6 +65,10 @@ class Store(ABC):
     def size(self, name: str) -> int:
         """How many bytes the object has."""
 
+    def info(self, name: str) -> ObjectInfo:
+        """What the store says of an object."""
+        return ObjectInfo(name, self.size(name), 0.0)
+
     @abstractmethod
     def exists(self, name: str) -> bool:
         """Whether there is such an object."""
