@@ -63,7 +63,9 @@ def test_a_recipe_of_a_loaded_data_set_loads_it_again(tmp_path: Path) -> None:
 
 def test_a_snapshot_within_a_pipeline_is_told(tmp_path: Path) -> None:
     ds = pipeline().snapshot(tmp_path / "inner", compression="ZSTD").unbatch()
-    again = ks.from_recipe(ds.to_recipe(), allowed_modules=["tests"], on_change="error")
+    with pytest.raises(ks.UntrustedRecipeError, match=r"stage 4, snapshot, writes to .*inner"):
+        ks.from_recipe(ds.to_recipe(), allowed_modules=["tests"])
+    again = ks.from_recipe(ds.to_recipe(), trust=True, on_change="error")
     assert again.to_recipe() == ds.to_recipe()
     first = [int(x) for x in ds]
     assert [int(x) for x in again] == first

@@ -23,8 +23,11 @@ def element_to_json(element: Any) -> Any:
 
 
 def element_from_json(value: Any) -> Any:
-    spec = spec_from_json(value["spec"])
-    return structure_of(spec).build([_leaf_from_json(leaf) for leaf in value["leaves"]])
+    structure = structure_of(spec_from_json(value["spec"]))
+    leaves = [_leaf_from_json(leaf) for leaf in value["leaves"]]
+    if len(leaves) != structure.num_leaves:
+        raise ElementError(f"{len(leaves)} leaves were found where {structure} has others")
+    return structure.build(leaves)
 
 
 def _leaf_to_json(leaf: Any) -> Any:

@@ -45,8 +45,8 @@ def _changed_files(told: dict[str, Any], names: list[bytes]) -> Iterator[str]:
         yield f"a file is missing: {error.path or error}"
         return
     sizes, times = listing.facts[:, SIZE].tolist(), listing.facts[:, MODIFIED].tolist()
-    if len(told["bytes"]) != len(sizes):
-        yield f"the recipe tells of {len(told['bytes'])} files and names {len(sizes)}"
+    if any(len(facts) != len(sizes) for facts in told.values()):
+        yield f"the recipe does not tell of all of the {len(sizes)} files that it names"
         return
     grown = [i for i, size in enumerate(sizes) if size != told["bytes"][i]]
     touched = [

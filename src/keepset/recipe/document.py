@@ -37,7 +37,7 @@ class Recipe:
 
     def __init__(self, document: Mapping[str, Any], where: str = "the recipe") -> None:
         self._document: dict[str, Any] = copy.deepcopy(dict(document))
-        self._parsed = Parsed(to_json(self._document), where)
+        self._parsed = Parsed.of(self._document, where)
         validate(self._parsed)
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Permissions: what code a recipe would run, found before any of it does."""
+"""Permissions: what code a recipe would run and where it would write, found before it does."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from keepset.recipe.imports import Trust, module_of
 
 
 class Need(NamedTuple):
-    """Code that a recipe names: in a module, or, if that is None, in itself."""
+    """Code that a recipe names: in a module, or, if that is None, in itself. Or where it writes."""
 
     what: str
     module: str | None
@@ -32,6 +32,9 @@ def needs_of(told: Any) -> Iterator[Need]:
             yield Need(f"holds the source of {name}", None)
         case {"$method": {"name": name}}:
             yield Need(f"calls the method {name}", None)
+        # A file that somebody else named may be one that a shell reads.
+        case {"stage": "cache", "filename": str(path)} | {"stage": "snapshot", "path": str(path)}:
+            yield Need(f"writes to {path}", None)
     for item in told.values():
         yield from needs_of(item)
 
@@ -56,7 +59,7 @@ def check_trust(stages: list[dict[str, Any]], trust: Trust) -> None:
         names = ", ".join(map(repr, dict.fromkeys(modules)))
         remedy = f"pass allowed_modules=[{names}] (or --allow), or trust=True, if you trust them"
     raise UntrustedRecipeError(
-        f"the recipe runs code: {'; '.join(missing)}. {remedy[0].upper()}{remedy[1:]}"
+        f"the recipe needs trust: {'; '.join(missing)}. {remedy[0].upper()}{remedy[1:]}"
     )
 
 

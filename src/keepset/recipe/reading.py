@@ -29,6 +29,12 @@ from keepset.recipe.stages import input_fields, stage_class
 # Makes a stage of its inputs and parameters, in place of its class.
 Builder = Callable[[list[Node], dict[str, Any]], Node]
 
+# A parameter may be anything that JSON can say, and stages and dtypes find that out in many ways.
+_WHAT_NONSENSE_RAISES: Final = (
+    *(KeepsetError, LookupError, TypeError, ValueError),
+    *(ArithmeticError, AssertionError, AttributeError, RecursionError),
+)
+
 _NOT_PARAMETERS: Final = ("stage", "inputs", "digest", "files")
 
 
@@ -61,7 +67,7 @@ class RecipeReader:
         for number, stage in enumerate(stages):
             try:
                 made.append(self._node(stage, made))
-            except (KeepsetError, LookupError, TypeError, ValueError) as error:
+            except _WHAT_NONSENSE_RAISES as error:
                 if isinstance(error, RecipeError) and error.stage is not None:
                     raise
                 raise RecipeError(

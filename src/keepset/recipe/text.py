@@ -33,7 +33,9 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
-    style = "|" if "\n" in text and not re.search(r"[^\S\n]$|\t", text, re.MULTILINE) else None
+    style = "|" if "\n" in text and not re.search(r"[^\S\n]$", text, re.MULTILINE) else None
+    if not text.replace("\n", "").isprintable():
+        style = '"'  # with escapes: YAML knows more ends of lines than one
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
@@ -77,16 +79,25 @@ class Parsed:
         else:
             self.data = self._yaml(text)
 
+    @classmethod
+    def of(cls, data: Any, where: str) -> Parsed:
+        """A document that was not read from a text, and has no lines."""
+        found = cls.__new__(cls)
+        found._where, found._lines, found.data = where, {}, data
+        return found
+
     def _json(self, text: str) -> Any:
         try:
             data = json.loads(text)
         except ValueError as error:
             line = getattr(error, "lineno", None)
             raise RecipeError(f"{self._where}, line {line}: {error}", line=line) from error
+        except RecursionError as error:
+            raise self._too_deep() from error
         # JSON is YAML, but for oddities; then lines are unknown and nothing else.
         try:
             self._note(yaml.compose(text, Loader=_Loader), ())
-        except yaml.YAMLError:
+        except (yaml.YAMLError, RecursionError):
             self._lines = {}
         return data
 
@@ -98,11 +109,16 @@ class Parsed:
                 raise RecipeError(f"{self._where}: a recipe has no anchors and aliases (& and *)")
             self._note(yaml.compose(text, Loader=_Loader), ())
             return yaml.load(text, Loader=_Loader)
+        except RecursionError as error:
+            raise self._too_deep() from error
         except yaml.YAMLError as error:
             mark = getattr(error, "problem_mark", None)
             line = None if mark is None else mark.line + 1
             what = getattr(error, "problem", None) or error
             raise RecipeError(f"{self._where}, line {line}: {what}", line=line) from error
+
+    def _too_deep(self) -> RecipeError:
+        return RecipeError(f"{self._where} is nested too deep to be a recipe")
 
     def _note(self, node: Any, path: Path) -> None:
         if node is None:
