@@ -44,6 +44,7 @@ SLOW = {
     "keepset.dataset.kept_stages",
     "keepset.dataset.tensorflow_files",
     "keepset.dataset.written_arrays",
+    "keepset.dataset.written_tables",
     "keepset.dataset.written_images",
     "keepset.exchange.tensorflow.loading",
     "keepset.exchange.tensorflow.saving",

@@ -46,7 +46,7 @@ from keepset.nodes.autotune import AUTOTUNE
 from keepset.nodes.global_shuffle import GLOBAL
 
 if TYPE_CHECKING:
-    from keepset.dataset.array_files import read_npy, read_npz
+    from keepset.dataset.array_files import read_hdf5, read_npy, read_npz
     from keepset.dataset.framework_sources import from_grain, from_tf, from_torch
     from keepset.dataset.image_files import (
         class_names,
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         read_webdataset,
     )
     from keepset.dataset.recipes import from_recipe
+    from keepset.dataset.table_files import read_arrow, read_parquet
     from keepset.dataset.tensorflow_files import TFRecordDataset
     from keepset.dataset.text_files import read_fixed_length, read_text
     from keepset.exchange.tensorflow.example import (
@@ -155,10 +156,13 @@ __all__ = [
     "parse_single_example",
     "parse_single_sequence_example",
     "parse_tensor",
+    "read_arrow",
     "read_fixed_length",
+    "read_hdf5",
     "read_images",
     "read_npy",
     "read_npz",
+    "read_parquet",
     "read_path_list",
     "read_text",
     "read_webdataset",
@@ -202,10 +206,13 @@ _LATE = {
     "parse_single_example": "keepset.exchange.tensorflow.parse_example",
     "parse_single_sequence_example": "keepset.exchange.tensorflow.parse_sequence",
     "parse_tensor": "keepset.exchange.tensorflow.tensors",
+    "read_arrow": "keepset.dataset.table_files",
     "read_fixed_length": "keepset.dataset.text_files",
+    "read_hdf5": "keepset.dataset.array_files",
     "read_images": "keepset.dataset.image_files",
     "read_npy": "keepset.dataset.array_files",
     "read_npz": "keepset.dataset.array_files",
+    "read_parquet": "keepset.dataset.table_files",
     "read_path_list": "keepset.dataset.image_files",
     "read_text": "keepset.dataset.text_files",
     "read_webdataset": "keepset.dataset.image_files",

@@ -56,6 +56,31 @@ class Door:
         )
 
 
+def table_row(i: int) -> Any:
+    """A row of what tables are usually made of."""
+    return {
+        "name": b"no. %d" % i,
+        "x": np.float32(i / 2),
+        "count": np.int64(i),
+        "is_even": np.bool_(i % 2 == 0),
+    }
+
+
+# What comes back from formats that keep Keepset's own spec.
+TABLE_KINDS: dict[str, Callable[[int], Any]] = {
+    "rows": table_row,
+    "nested": lambda i: {
+        "in": {"z": np.arange(3) + i, "a": b"%d\xff" % i},
+        "out": np.zeros((2, 2)),
+    },
+    "pairs": lambda i: (np.full(3, i, np.int16), np.datetime64(i, "D")),
+    "numbers": np.uint8,
+    "arrays of strings": lambda i: {"tags": np.array([b"t%d" % i, b""], object)},
+    "ragged": lambda i: ks.Ragged.from_rows([np.arange(i % 3), np.arange(2)]),
+    "sparse": lambda i: ks.Sparse([[i % 5]], [i], (5,)),
+}
+
+
 DOORS: dict[str, Door] = {
     "npy": Door(
         ending=".npy",
@@ -71,6 +96,53 @@ DOORS: dict[str, Door] = {
         },
         large=lambda i: np.full(25_000, i, np.float32),
         has_columns=False,
+    ),
+    "npz": Door(
+        ending=".npz",
+        write=lambda ds, path: ds.write_npz(path),
+        read=ks.read_npz,
+        kinds={
+            "dicts": lambda i: {"x": np.full((3, 2), i, np.float32), "label": np.int64(i)},
+            "nested": lambda i: {
+                "a": {"b": {"c": np.int8(i % 100)}, "time": np.datetime64(i, "s")},
+                "odd": np.array([i % 2 == 0, True, False]),
+            },
+            "empty": lambda i: {"nothing": np.zeros((0, 2)), "some": np.array([i + 1j])},
+        },
+        large=lambda i: {"x": np.full(12_500, i, np.float32), "y": np.full(12_500, i, np.int32)},
+    ),
+    "npz, compressed": Door(
+        ending=".npz",
+        write=lambda ds, path: ds.write_npz(path, compressed=True),
+        read=ks.read_npz,
+        kinds={
+            "dicts": lambda i: {"x": np.full((3, 2), i, np.float32), "label": np.int64(i)},
+            "empty": lambda i: {"nothing": np.zeros((0, 2)), "some": np.array([i + 1j])},
+        },
+        large=lambda i: {"x": np.full(12_500, i, np.float32), "y": np.full(12_500, i, np.int32)},
+        is_addressable=False,
+    ),
+    "hdf5": Door(
+        ending=".h5",
+        write=lambda ds, path: ds.write_hdf5(path),
+        read=ks.read_hdf5,
+        kinds={
+            "dicts": lambda i: {"x": np.full((3, 2), i, np.float32), "label": np.int64(i)},
+            "nested": lambda i: {
+                "a": {"b": {"c": np.int8(i % 100)}, "time": np.datetime64(i, "s")},
+                "odd": np.array([i % 2 == 0, True, False]),
+            },
+            "texts": lambda i: {"t": b"%d" % i, "u": np.array([b"\xff", b"a" * i], object)},
+            "empty": lambda i: {"nothing": np.zeros((0, 2)), "some": np.array([i + 1j])},
+        },
+        large=lambda i: {"x": np.full(12_500, i, np.float32), "y": np.full(12_500, i, np.int32)},
+    ),
+    "hdf5, compressed": Door(
+        ending=".h5",
+        write=lambda ds, path: ds.write_hdf5(path, compression="gzip"),
+        read=ks.read_hdf5,
+        kinds={"dicts": lambda i: {"x": np.full((3, 2), i, np.float32), "label": np.int64(i)}},
+        large=lambda i: {"x": np.full(12_500, i, np.float32), "y": np.full(12_500, i, np.int32)},
     ),
     "text": Door(
         ending=".txt",
@@ -134,5 +206,26 @@ DOORS: dict[str, Door] = {
         large=lambda i: {"__key__": b"%d" % i, "npy": np.full(25_000, i, np.float32)},
         knows_length=False,
         is_addressable=False,
+    ),
+    "parquet": Door(
+        ending=".parquet",
+        write=lambda ds, path: ds.write_parquet(path),
+        read=ks.read_parquet,
+        kinds=TABLE_KINDS,
+        large=lambda i: {"x": np.random.default_rng(i).bytes(100_000)},
+    ),
+    "arrow": Door(
+        ending=".arrow",
+        write=lambda ds, path: ds.write_arrow(path),
+        read=ks.read_arrow,
+        kinds=TABLE_KINDS,
+        large=lambda i: {"x": np.random.default_rng(i).bytes(100_000)},
+    ),
+    "compressed arrow": Door(
+        ending=".feather",
+        write=lambda ds, path: ds.write_arrow(path, compression="zstd"),
+        read=ks.read_arrow,
+        kinds={"rows": table_row},
+        large=lambda i: {"x": np.random.default_rng(i).bytes(100_000)},
     ),
 }

@@ -46,9 +46,9 @@ class ArrowColumn:
             if step.kind == "list" and step.key in missing
         }
 
-    def read(self, array: pa.Array, first_row: int) -> Column:
-        """The column of an array of such values; its first row has this number in messages."""
-        walk = _Walk(self, array, first_row)
+    def read(self, array: pa.Array, row: int | Array) -> Column:
+        """The column of an array of such values, whose first or all rows have these numbers."""
+        walk = _Walk(self, array, row)
         for step in self.leaf.steps:
             if step.kind == "field":
                 walk.array = pc.struct_field(walk.array, [step.value])
@@ -66,9 +66,9 @@ class ArrowColumn:
 class _Walk:
     """The way from an array down to the values of a leaf."""
 
-    def __init__(self, of: ArrowColumn, array: pa.Array, first_row: int) -> None:
+    def __init__(self, of: ArrowColumn, array: pa.Array, row: int | Array) -> None:
         self.array = array
-        self._of, self._first_row = of, first_row
+        self._of, self._first = of, row
         self._count = len(array)  # of values, each with its fixed dimensions
         self._offsets: list[Array] = []  # where lists begin among their items, outermost first
         self._above: list[Array | int] = []  # the offsets or the size of each step into lists
@@ -139,7 +139,7 @@ class _Walk:
                 index //= step
             else:
                 index = int(np.searchsorted(step, index, side="right")) - 1
-        return self._first_row + index
+        return self._first + index if isinstance(self._first, int) else int(self._first[index])
 
     def _missing(self, missing: Array, key: str, example: str) -> ElementError:
         row = self._row(int(missing.argmax()))

@@ -82,7 +82,7 @@ class ArrowOut:
             )
         for name, leaf, column in zip(layout.names, layout.leaves, columns, strict=True):
             found = column_spec(column)
-            if found is not None and not leaf.is_compatible_with(found):
+            if found is not None and not _covers(leaf, found):
                 raise ElementError(
                     f"{name!r} is {found} in one of the elements from {self._given} on, but the "
                     f"file has a column for {leaf}, which the first elements were; pass "
@@ -106,6 +106,12 @@ class ArrowOut:
             )
         assert len(array) == rows
         return array
+
+
+def _covers(leaf: LeafSpec, found: LeafSpec) -> bool:
+    """Whether all that ``found`` may be fits into a column for ``leaf``."""
+    joint = leaf.most_specific_common_supertype(found)
+    return joint is not None and joint.shape == leaf.shape
 
 
 def _text_names(

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from keepset.core.chunk import Chunk
 from keepset.core.column import Column
-from keepset.core.dtypes import DType
+from keepset.core.dtypes import Array, DType
 from keepset.core.ragged import Ragged
 from keepset.core.spec import LeafSpec, RaggedTensorSpec, Spec, spec_from_json
 from keepset.errors import ElementError, InvalidArgumentError, KeepsetError, NewerFormatError
@@ -48,15 +48,16 @@ class OwnColumns:
         self.names = [layout.names[place] for place in places]
         self._readers = [readers[place] for place in places]
 
-    def chunk(self, batch: pa.RecordBatch | pa.Table, first_row: int) -> Chunk:
+    def chunk(self, batch: pa.RecordBatch | pa.Table, row: int | Array) -> Chunk:
         columns: list[Column] = []
         for name, reader in zip(self.names, self._readers, strict=True):
             try:
                 columns.append(reader(array_of(batch, name)))
             except (ValueError, pa.ArrowException, KeepsetError) as error:
+                first = row if isinstance(row, int) else int(row[0])
                 raise ElementError(
                     f"{self._where}: {name!r} is not as it was written, in the {batch.num_rows} "
-                    f"rows from {first_row} on ({error}); restore it from a copy, or forget what "
+                    f"rows from {first} on ({error}); restore it from a copy, or forget what "
                     "was written with table.replace_schema_metadata(None)"
                 ) from error
         return Chunk.from_columns(self._structure, columns, batch.num_rows)

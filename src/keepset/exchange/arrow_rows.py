@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ import pyarrow as pa
 
 from keepset.core.chunk import Chunk
 from keepset.core.column import Column
-from keepset.core.dtypes import DType, as_dtype
+from keepset.core.dtypes import Array, DType, as_dtype
 from keepset.core.spec import Spec
 from keepset.core.structure import structure_of
 from keepset.errors import InvalidArgumentError
@@ -56,7 +57,7 @@ class ArrowRows:
     ) -> None:
         self._where = where or "the table"
         wanted = None if columns is None else tuple(columns)
-        _check_unique(schema.names, self._where)
+        _check_unique([(name,) for name in schema.names], self._where)
         # Whoever asks for other types than those that were kept sees columns, as everybody does.
         self._own = None if types else own_columns(schema, wanted, self._where)
         if self._own is not None:
@@ -67,9 +68,7 @@ class ArrowRows:
         leaves = {
             name: list(leaves_of_field(name, schema.field(name).type)) for name in schema.names
         }
-        _check_unique(
-            [".".join(leaf.path) for each in leaves.values() for leaf in each], self._where
-        )
+        _check_unique([leaf.path for each in leaves.values() for leaf in each], self._where)
         given = _dtypes(types, leaves, self._where)
         fill = dict(missing or {})
         _check_missing(fill, leaves, self._where)
@@ -83,24 +82,27 @@ class ArrowRows:
         numbers = _nested(self.names, self._columns, range(len(self._columns)))
         self._order: list[int] = self._structure.leaves(numbers)
 
-    def chunk(self, batch: pa.RecordBatch | pa.Table, first_row: int = 0) -> Chunk:
-        """The elements of a batch, or of a slice of a table, whose first row has this number."""
+    def chunk(self, batch: pa.RecordBatch | pa.Table, row: int | Array = 0) -> Chunk:
+        """The elements of a batch, or of a slice of a table.
+
+        ``row`` is the number of its first row, or those of all of them, for messages.
+        """
         if self._own is not None:
-            return self._own.chunk(batch, first_row)
+            return self._own.chunk(batch, row)
         arrays = {name: array_of(batch, name) for name in self.names}
         columns: list[Column] = [
-            column.read(arrays[column.leaf.path[0]], first_row) for column in self._columns
+            column.read(arrays[column.leaf.path[0]], row) for column in self._columns
         ]
         ordered = [columns[number] for number in self._order]
         return Chunk.from_columns(self._structure, ordered, batch.num_rows)
 
 
-def _check_unique(names: list[Any], where: str) -> None:
-    twice = next((name for name in names if names.count(name) > 1), None)
+def _check_unique(paths: list[tuple[str, ...]], where: str) -> None:
+    twice = next((path for path, count in Counter(paths).items() if count > 1), None)
     if twice is not None:
         raise InvalidArgumentError(
-            f"{where} has several columns named {twice!r}, which cannot all be entries of a dict; "
-            "rename them"
+            f"{where} has several columns named {'.'.join(twice)!r}, which cannot all be entries "
+            "of a dict; rename them"
         )
 
 

@@ -14,7 +14,10 @@ from keepset.core.record import record
 
 _PREFIX = 8  # a marker and the length of what describes the message
 _RECORD_BATCH = 3
-_NODES, _BUFFERS = 1, 2  # fields of a record batch
+_LENGTH, _NODES, _BUFFERS, _COMPRESSION = 0, 1, 2, 3  # fields of a record batch
+_BATCHES = 3  # a field of a footer
+_BLOCK = 24  # an offset, the length of a description, and that of what it describes
+_MARKER = b"\xff\xff\xff\xff"  # before the length, but for files of the first versions of Arrow
 _PAIR = 16  # a length and the number of missing values, or an offset and a length
 # Before the bytes of a compressed buffer stands how long they were, or that they are as they were.
 _RAW_SIZE = 8
@@ -67,6 +70,34 @@ def read_columns(message: pa.Buffer, schema: pa.Schema, columns: Iterable[int]) 
     stream = pa.py_buffer(b"".join([schema.serialize(), message]))
     with pa.ipc.open_stream(stream, options=options) as reader:
         return reader.read_next_batch()
+
+
+def row_count(message: bytes | memoryview) -> int:
+    """How many rows the batch of a message has, of which the description is enough."""
+    try:
+        return _described(message).number(_LENGTH, "<q", 0)
+    except struct.error as error:
+        raise ValueError("the message ends in the middle of its description") from error
+
+
+def is_compressed(message: bytes | memoryview) -> bool:
+    """Whether the buffers of a message are compressed, of which the description is enough."""
+    try:
+        return _described(message).has(_COMPRESSION)
+    except struct.error as error:
+        raise ValueError("the message ends in the middle of its description") from error
+
+
+def batch_places(footer: bytes | memoryview) -> list[tuple[int, int]]:
+    """Where the record batches of a file begin, and how long the description of each is."""
+    try:
+        table = _Table(footer, *struct.unpack_from("<I", footer))
+        if not table.has(_BATCHES):
+            return []
+        where, count = table.vector(_BATCHES)
+        return [struct.unpack_from("<qi", footer, where + i * _BLOCK) for i in range(count)]
+    except struct.error as error:
+        raise ValueError("the footer of the file is damaged") from error
 
 
 class Decompressor:
@@ -154,6 +185,12 @@ class _Part:
         return array if storage is None else pa.ExtensionArray.from_storage(self.type, array)
 
 
+def _described(message: bytes | memoryview) -> _Table:
+    """The record batch that a message describes."""
+    prefix = _PREFIX if bytes(message[:4]) == _MARKER else _PREFIX // 2
+    return _batch_table(message[prefix:])
+
+
 def _batch_table(description: bytes | memoryview) -> _Table:
     table = _Table(description, *struct.unpack_from("<I", description))
     if table.number(1, "<B") != _RECORD_BATCH:
@@ -201,7 +238,14 @@ class _Table:
             raise ValueError("the description of the message lacks a field")
         return self._position + int(offset)
 
-    def number(self, field: int, code: str) -> int:
+    def has(self, field: int) -> bool:
+        size = struct.unpack_from("<H", self._data, self._fields)[0]
+        slot = 4 + 2 * field
+        return slot < size and bool(struct.unpack_from("<H", self._data, self._fields + slot)[0])
+
+    def number(self, field: int, code: str, otherwise: int | None = None) -> int:
+        if otherwise is not None and not self.has(field):
+            return otherwise
         return int(struct.unpack_from(code, self._data, self._where(field))[0])
 
     def follow(self, field: int) -> _Table:
