@@ -7,6 +7,7 @@ from typing import Any
 
 from keepset.dataset import Dataset
 from keepset.dataset.named_files import Files, chosen, named_files
+from keepset.exchange.hdf5 import ReadHdf5
 from keepset.exchange.npy import ReadNpy
 from keepset.exchange.npz import ReadNpz
 
@@ -66,6 +67,48 @@ def read_npz(files: Files, *, columns: Sequence[str] | None = None, **options: A
     return Dataset(
         ReadNpz(
             parent=named_files(files, options),
+            columns=chosen(columns),
+            store_options=options or None,
+        )
+    )
+
+
+def read_hdf5(
+    files: Files,
+    *,
+    group: str = "/",
+    columns: Sequence[str] | None = None,
+    **options: Any,
+) -> Dataset:
+    """The rows of the data sets in each HDF5 file, as dicts that are nested as its groups are.
+
+    All data sets that are read need the same length, which is that of their first dimension.
+    Texts are ``bytes``, lists of numbers of different lengths arrays, and compound types dicts.
+    Elements can be had by position. Links to other files are not followed.
+
+    It takes h5py, the extra ``hdf5``.
+
+    Args:
+        files: A file, a pattern such as ``"data/*.h5"``, a list of them, or a Dataset of names.
+            Urls of object stores are files too.
+        group: Where in the file to begin; if that is a data set, elements are its rows.
+        columns: The data sets to read, such as ``["images", "features/x"]``; all by default.
+        options: For an object store: credentials, endpoint and such.
+
+    Example:
+        >>> import tempfile
+        >>> import h5py
+        >>> path = tempfile.mkdtemp() + "/some.h5"
+        >>> with h5py.File(path, "w") as file:
+        ...     file["train/x"] = [[1.5, 2.5], [3.5, 4.5]]
+        ...     file["train/label"] = [0, 1]
+        >>> read_hdf5(path, group="train")[1]
+        {'label': np.int64(1), 'x': array([3.5, 4.5])}
+    """
+    return Dataset(
+        ReadHdf5(
+            parent=named_files(files, options),
+            group=group,
             columns=chosen(columns),
             store_options=options or None,
         )

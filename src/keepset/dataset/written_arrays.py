@@ -8,6 +8,7 @@ from typing import Any
 
 from keepset.core.node import Node
 from keepset.exchange.exporting import export
+from keepset.exchange.hdf5_writer import Hdf5Writer, check_hdf5_arguments
 from keepset.exchange.npy import NpyWriter
 from keepset.exchange.npz import NpzWriter
 
@@ -26,4 +27,18 @@ def write_npz(
     options: dict[str, Any],
 ) -> int:
     writer = partial(NpzWriter, compressed=compressed)
+    return export(node, path, writer, progress=progress, options=options)
+
+
+def write_hdf5(
+    node: Node,
+    path: str | os.PathLike[str],
+    group: str,
+    compression: str | None,
+    chunk_rows: int | None,
+    progress: bool | None,
+    options: dict[str, Any],
+) -> int:
+    check_hdf5_arguments(compression, chunk_rows)
+    writer = partial(Hdf5Writer, group=group, compression=compression, chunk_rows=chunk_rows)
     return export(node, path, writer, progress=progress, options=options)

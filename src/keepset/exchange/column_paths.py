@@ -59,7 +59,7 @@ def chosen_members(
     found = [
         (member, field)
         for member in members
-        for field in (fields_of(member) if _may_hold(joined(member), columns) else [()])
+        for field in (fields_of(member) if may_hold(joined(member), columns) else [()])
     ]
     names = [joined((*member, *field)) for member, field in found]
     for column in () if columns is None else columns:
@@ -78,7 +78,7 @@ def chosen_members(
     return [(member, fields_at(fields)) for member, fields in wanted.items()]
 
 
-def _may_hold(name: str, columns: tuple[Any, ...] | None) -> bool:
+def may_hold(name: str, columns: tuple[Any, ...] | None) -> bool:
     """Whether a member is wanted, or a part of it."""
     if columns is None or not name:
         return True
