@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import keepset as ks
-from keepset.exchange import hdf5_column, hdf5_library
+from keepset.exchange import hdf5_column, hdf5_library, hdf5_new_column
 from keepset.exchange.file_names import store_of
 from keepset.testing import assert_elements_equal, check_dataset
 
@@ -415,6 +415,28 @@ def test_a_store_that_fails_is_not_called_damage(
         ks.read_hdf5(url, columns=["x"])[3]
 
 
+def test_of_plain_data_in_a_bucket_only_the_wanted_rows_are_fetched(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    data = io.BytesIO()
+    with h5py.File(data, "w") as file:
+        file["x"] = np.arange(3_000_000).reshape(30_000, 100)
+    url = remote("plain", data.getvalue())
+    store, _ = store_of(url, None)
+    read = type(store).read_ranges
+    asked: list[Any] = []
+
+    def noted(self: Any, name: str, ranges: Sequence[Any]) -> Any:
+        asked.extend(ranges)
+        return read(self, name, ranges)
+
+    ds = ks.read_hdf5(url)
+    assert len(ds) == 30_000
+    monkeypatch.setattr(type(store), "read_ranges", noted)
+    assert [int(each["x"][0]) for each in ds.gather([29_999, 5])] == [2_999_900, 500]
+    assert sum(length for _, length in asked) == 1600
+
+
 READER = """
 import sys, keepset as ks
 ds = ks.read_hdf5(sys.argv[1])
@@ -512,6 +534,16 @@ def test_lists_of_any_length_come_back(tmp_path: Path) -> None:
         with h5py.File(path) as file:
             assert h5py.check_vlen_dtype(file["int"].dtype) == np.int16
             assert (h5py.check_vlen_dtype(file["same"].dtype) is None) == (promised is None)
+
+
+def test_more_than_the_library_stores_together_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hdf5_new_column, "_MOST_CHUNK_BYTES", 1 << 20)
+    ds = ks.Dataset.range(20).map(lambda i: {"x": np.full(10_000, i)})
+    with pytest.raises(ks.ElementError, match="smaller chunk_rows"):
+        ds.write_hdf5(tmp_path / "some.h5", chunk_rows=15)
+    assert ds.write_hdf5(tmp_path / "some.h5", chunk_rows=10) == 20
 
 
 def test_one_data_set_is_written_under_the_name_of_the_group(tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ from keepset.errors import InvalidArgumentError
 from keepset.exchange.column_source import ArrayColumn, ColumnSource, Fields, rows_at_once
 from keepset.exchange.hdf5_library import damage_of, h5py
 from keepset.exchange.hdf5_types import hdf5_columns, hdf5_spec
-from keepset.exchange.npy_header import ArrayPlace
-from keepset.exchange.raw_rows import MappedRows
+from keepset.exchange.npy_header import ArrayPlace, Header
+from keepset.exchange.raw_rows import MappedRows, RawRows, RemoteRows, array_in
 from keepset.exchange.row_file import Place
 
 # A chunk of a file that is larger than this is unpacked more than once rather than kept.
@@ -60,29 +60,39 @@ def type_problem_of(found: Any, fields: Fields) -> str | None:
 
 
 def hdf5_column(found: Any, fields: Fields, place: Place, name: str) -> ColumnSource:
-    """The rows of a data set: where they lie on the disk, if they lie there as they are."""
-    mapped = _mapped(found, place)
-    if mapped is not None:
-        return ArrayColumn(MappedRows(mapped), fields, ArrayPlace(place, name))
+    """The rows of a data set: where they lie in the file, if they lie there as they are."""
+    where = ArrayPlace(place, name)
+    raw = _plain_rows(found, where)
+    if raw is not None:
+        return ArrayColumn(raw, fields, where)
     return Hdf5Column(found, fields, place, name)
 
 
-def _mapped(found: Any, place: Place) -> Array | None:
+def _plain_rows(found: Any, where: ArrayPlace) -> RawRows | None:
     dtype, size = found.dtype, found.dtype.itemsize * math.prod(found.shape)
-    if dtype.kind not in "biufcmM" or not size or place.store.is_remote:
-        return None
     offset = found.id.get_offset()
-    # An array that nobody wrote to has no room in the file, though it may have an offset.
-    if offset is None or found.chunks is not None or found.id.get_storage_size() != size:
+    if dtype.kind not in "biufcmM" or not size or offset is None or found.chunks is not None:
         return None
+    # An array that nobody wrote to has no room in the file, though it may have an offset.
+    if found.id.get_storage_size() != size or not _is_stored_so(found, dtype):
+        return None
+    store, file = where.place.store, where.place.file
+    if store.size(file) < offset + size:
+        return None
+    header = Header(found.shape, False, np.dtype(dtype.str), offset)
+    view = store.view(file)
+    if view is None:
+        return RemoteRows(where, header, 0)
+    return MappedRows(array_in(view, header, where))
+
+
+def _is_stored_so(found: Any, dtype: np.dtype[Any]) -> bool:
+    """Whether numbers are in the file as they are in memory."""
     try:
         ours = h5py().h5t.py_create(dtype, logical=True)
     except TypeError:
-        return None
-    view = place.store.view(place.file)
-    if not found.id.get_type().equal(ours) or view is None or len(view) < offset + size:
-        return None
-    return np.ndarray(found.shape, np.dtype(dtype.str), view, offset)
+        return False
+    return bool(found.id.get_type().equal(ours))
 
 
 class Hdf5Column(ColumnSource):

@@ -9,16 +9,18 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from keepset.core.column import Column, column_concat, column_rows
+from keepset.core.column import Column, column_rows
 from keepset.core.dtypes import Array, StringType, is_numeric
 from keepset.core.spec import LeafSpec, TensorSpec
 from keepset.exchange.exporting import unfit
 from keepset.exchange.hdf5_library import h5py
+from keepset.exchange.stacked import stacked
 
 # What is stored together: large enough to be packed well, and small enough for the library to
 # keep it in memory.
 _CHUNK_BYTES: Final = 512 << 10
 _MOST_CHUNK_ROWS: Final = 1 << 16
+_MOST_CHUNK_BYTES: Final = 1 << 32
 # Of texts and lists, a chunk holds only where they are.
 _LIST_CHUNK_ROWS: Final = 1024
 _OF_OTHERS: Final = 2  # dtypes that another package adds
@@ -77,17 +79,17 @@ class _Arrays(NewColumn):
         self._dtype: Any = spec.dtype
         self._spec_shape = spec.shape
         self._shape: tuple[int, ...] | None = None
-        self._waiting: list[Column] = []
+        self._waiting: list[Array] = []
         self._count = 0
         self._chunk_rows = chunk_rows
 
     def add(self, column: Column, rows: int) -> NewColumn:
-        if self._shape is None and isinstance(column, np.ndarray):
-            self._shape = column.shape[1:]
-        fits = isinstance(column, np.ndarray) and column.dtype == self._dtype
-        if not fits or column.shape[1:] != self._shape:  # type: ignore[union-attr]
+        array = stacked(column)
+        if self._shape is None and array is not None:
+            self._shape = array.shape[1:]
+        if array is None or array.dtype != self._dtype or array.shape[1:] != self._shape:
             return self._as_lists().add(column, rows)
-        self._waiting.append(column)
+        self._waiting.append(array)
         self._count += rows
         if self._count >= self._rows_together:
             self._write(self._count - self._count % self._rows_together)
@@ -115,11 +117,16 @@ class _Arrays(NewColumn):
         return lists
 
     def _write(self, rows: int) -> None:
-        joint = column_concat(self._waiting)
-        assert isinstance(joint, np.ndarray)
+        joint = np.concatenate(self._waiting)
         if self._data is None:
             dtype = h5py().opaque_dtype(self._dtype) if self._dtype.kind in "mM" else self._dtype
             together = min(self._rows_together, max(1, self._count))
+            if together * joint[:1].nbytes >= _MOST_CHUNK_BYTES:
+                raise unfit(
+                    self._name,
+                    f"HDF5 stores less than 4 GB together, and {together} rows have more; pass a "
+                    "smaller chunk_rows, or write smaller elements",
+                )
             self._data = self._make(self._name, dtype, joint.shape[1:], together)
         self._append(joint[:rows])
         self._count -= rows
@@ -168,22 +175,21 @@ class _Texts(NewColumn):
         self._shape = spec.shape
 
     def add(self, column: Column, rows: int) -> NewColumn:
-        shape = column.shape[1:] if isinstance(column, np.ndarray) else None
-        if shape is None or (self._data is not None and shape != self._data.shape[1:]):
+        array = stacked(column)
+        if array is None or (self._data is not None and array.shape[1:] != self._data.shape[1:]):
             raise unfit(
                 self._name,
                 "the shape of its texts varies; use padded_batch, or a format with lists of all "
                 "kinds, such as Parquet",
             )
-        assert isinstance(column, np.ndarray)
-        if any(b"\0" in text for text in column.ravel().tolist()):
+        if any(b"\0" in text for text in array.ravel().tolist()):
             raise unfit(
                 self._name,
                 "a string of HDF5 ends at a zero byte, which some of these have within; make "
                 "arrays of them with np.frombuffer(x, np.uint8), or use Parquet",
             )
-        self._begin(shape)
-        self._append(column)
+        self._begin(array.shape[1:])
+        self._append(array)
         return self
 
     def _begin(self, shape: tuple[int, ...]) -> None:

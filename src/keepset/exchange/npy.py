@@ -21,6 +21,7 @@ from keepset.exchange.exporting import RowWriter, unfit
 from keepset.exchange.npy_header import ArrayPlace, Header, header_bytes, read_header
 from keepset.exchange.raw_rows import MappedRows, RawRows, RemoteRows, array_in, check_size
 from keepset.exchange.row_file import Place, RowFile
+from keepset.exchange.stacked import stacked
 
 _MAGIC: Final = b"\x93NUMPY"
 # Room for the digits of any number of rows: the header is written again when that is known.
@@ -115,17 +116,16 @@ class NpyWriter(RowWriter):
 
     def add(self, column: Column, rows: int) -> None:
         """Add one column of elements."""
-        if isinstance(column, np.ndarray) and not self._head_bytes:
-            self._begin(column.shape[1:])
-        fits = isinstance(column, np.ndarray) and column.dtype == self._dtype
-        if not fits or column.shape[1:] != self._shape:  # type: ignore[union-attr]
+        array = stacked(column)
+        if array is not None and not self._head_bytes:
+            self._begin(array.shape[1:])
+        if array is None or array.dtype != self._dtype or array.shape[1:] != self._shape:
             raise unfit(
                 self._path,
                 f"its shape or dtype varies, and all rows of an array have one ({self._shape}, "
                 f"{self._dtype}); use padded_batch, or a format with lists, such as Parquet",
             )
-        assert isinstance(column, np.ndarray)
-        self._file.write(np.ascontiguousarray(column).reshape(-1).view(np.uint8).data)
+        self._file.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
         self._rows += rows
 
     def finish(self) -> None:

@@ -1,0 +1,24 @@
+"""Columns for formats in which all rows are alike."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from keepset.core.column import Column, column_of
+from keepset.core.dtypes import Array
+from keepset.core.jagged import Jagged
+
+
+def stacked(column: Column) -> Array | None:
+    """The leaves as one array; None if their shapes or types differ.
+
+    A column may be held as leaves of different lengths, though those that are left of it are not.
+    """
+    if isinstance(column, Jagged):
+        lengths = column.lengths
+        if not len(lengths) or (lengths != lengths[0]).any():
+            return None
+        values = column.joined()
+        return values.reshape(len(lengths), int(lengths[0]), *values.shape[1:])
+    found = column_of(column) if isinstance(column, list) and column else column
+    return found if isinstance(found, np.ndarray) else None
