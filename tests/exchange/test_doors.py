@@ -73,7 +73,7 @@ def test_lengths_and_positions_are_known_where_the_format_knows_them(
     ds = door.read(paths)
     assert ds.cardinality() == (38 if door.knows_length else ks.UNKNOWN_CARDINALITY)
     if not door.is_addressable:
-        with pytest.raises(ks.NotAddressableError, match="snapshot"):
+        with pytest.raises(ks.NotAddressableError, match="save"):
             ds[0]
         return
     assert_elements_equal([ds[7], ds[8], ds[37], ds[-38]], [door.kind(i) for i in (0, 0, 29, 0)])

@@ -122,7 +122,7 @@ def _pictures(
         files = ImageFiles([path for path, _ in listed])
     else:
         files = image_files(source, options)
-    return files, naming(files.names)
+    return files, naming(files.names, options)
 
 
 def _labelled(

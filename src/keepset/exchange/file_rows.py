@@ -64,20 +64,22 @@ class FileRows(Node):
         known = self.known_spec()
         if not self.has_columns or known is None or not isinstance(known[0], dict):
             return None
+        if not set(keys) <= set(known[0]):
+            return None  # whoever selects says what there is
         return self.replaced(columns=tuple(key for key in known[0] if key in keys))
 
     def obstacle(self) -> str | None:
         if self._names is None:
             return f"{self.title} does not know its files before it runs"
         if not self.is_addressable:
-            return f"{self.title} reads its files from the beginning; keep it first with snapshot()"
+            return f"{self.title} reads its files from the beginning; keep it with save(path), and load(path)"
         return self._obstacle
 
     @cached_property
     def _obstacle(self) -> str | None:
         for number, name in enumerate(self._names or []):
             if (reason := self._opened.obstacle(number)) is not None:
-                return f"{self.title} reads {name}, {reason}; keep it first with snapshot()"
+                return f"{self.title} reads {name}, {reason}; keep it with save(path), and load(path)"
         return None
 
     def gather(self, indices: Array, run: Run) -> Chunk:

@@ -45,7 +45,7 @@ class ReadText(TextLineDataset):
         return compression_of(store, file, self.compression_type)
 
     def obstacle(self) -> str | None:
-        return f"{self.title} reads its files from the beginning; keep it first with snapshot()"
+        return f"{self.title} reads its files from the beginning; keep it with save(path), and load(path)"
 
 
 class TextWriter(RowWriter):

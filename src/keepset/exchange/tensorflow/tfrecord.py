@@ -82,7 +82,7 @@ class TfrecordDataset(Node):
             return f"{self.title} has no index of its files"
         return (
             f"{self.title} reads {found[0]}, which is compressed with {found[1]}; write it "
-            "uncompressed, or keep it first with snapshot() or save()"
+            "uncompressed, or keep it with save(path), and load(path)"
         )
 
     @cached_property
