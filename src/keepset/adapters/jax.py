@@ -11,7 +11,7 @@ import jax
 import numpy as np
 
 from keepset.core.cursor import State
-from keepset.core.dtypes import Array, DType, StringType
+from keepset.core.dtypes import Array, DType, StringType, string
 from keepset.core.iterate import iterate
 from keepset.core.node import INFINITE, Node
 from keepset.core.ragged import Ragged
@@ -158,8 +158,10 @@ def _host_array(leaf: Any) -> Array:
     """A leaf as JAX will have it, while it is still in the memory of the host."""
     if isinstance(leaf, Ragged | Sparse):
         raise ElementError(f"JAX has no counterpart of a {type(leaf).__name__}; {_UNEVEN}")
+    if isinstance(leaf, bytes):
+        check_dtype(string)
     if not isinstance(leaf, np.ndarray | np.generic):
-        raise ElementError(f"JAX has no arrays of {type(leaf).__name__}; {_NOT_NUMBERS}")
+        raise ElementError(f"JAX has no counterpart of a {type(leaf).__name__}; {_NOT_NUMBERS}")
     array = np.asarray(leaf)
     check_dtype(array.dtype)
     wanted = jax.dtypes.canonicalize_dtype(array.dtype)

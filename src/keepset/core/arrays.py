@@ -74,6 +74,11 @@ def _array_of_bytes(array: Array) -> Array:
 
 
 def _array_of_torch(tensor: Any) -> Array:
+    if str(getattr(tensor, "layout", "torch.strided")) != "torch.strided":
+        raise ElementError(
+            "a sparse or nested tensor of torch cannot become an array; use tensor.to_dense() or "
+            "torch.nested.to_padded_tensor(tensor, 0)"
+        )
     tensor = tensor.detach().cpu()
     if str(tensor.dtype) != "torch.bfloat16":
         return np.asarray(tensor.numpy())

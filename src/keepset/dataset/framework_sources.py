@@ -45,7 +45,8 @@ def from_grain(source: Any) -> Dataset:
     """The records of a grain ``RandomAccessDataSource``, or of anything like it.
 
     All that it takes is ``__len__`` and ``__getitem__``; a grain ``MapDataset`` has them. What can
-    only be iterated over, such as a grain ``IterDataset``, is taken as that.
+    only be iterated over, such as a grain ``IterDataset``, is taken as that. A ``MapDataset`` that
+    was filtered has gaps; pass its ``to_iter_dataset()``.
 
     Example:
         >>> ds = from_grain([{"x": 1}, {"x": 2}, {"x": 3}])

@@ -78,7 +78,10 @@ def _grouped(leaf: LeafSpec, column: Column, title: str) -> Any:
     if not leaf.is_compatible_with(found):
         raise unexpected(leaf, found, title)
     if not _varies(leaf):
-        return column if isinstance(column, np.ndarray) else stack_leaves(column_rows(column))
+        try:
+            return column if isinstance(column, np.ndarray) else stack_leaves(column_rows(column))
+        except ElementError as error:
+            raise unexpected(leaf, found, title) from error
     if isinstance(column, Jagged):
         return Ragged.trusted(column.joined(), column.offsets())
     return Ragged.from_rows(column_rows(column))
