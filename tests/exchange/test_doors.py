@@ -216,6 +216,20 @@ def test_what_is_not_there_is_named(door: Door, tmp_path: Path) -> None:
 
 
 @doors
+def test_a_recipe_reads_the_same_files_and_needs_no_trust(door: Door, tmp_path: Path) -> None:
+    path = written(door, tmp_path)
+    ds = door.read(path)
+    recipe = ds.to_recipe()
+    for text in (recipe.to_json(), recipe.to_yaml()):
+        again = ks.from_recipe(ks.Recipe.parse(text), on_change="error")
+        assert_elements_equal(list(again), [door.kind(i) for i in range(10)])
+        assert again.to_recipe() == recipe
+    door.write(door.dataset(11), path)
+    with pytest.warns(ks.RecipeChangedWarning, match=path.name):
+        ks.from_recipe(recipe)
+
+
+@doors
 def test_a_forked_process_reads_what_its_parent_has_open(door: Door, tmp_path: Path) -> None:
     ds = door.read(written(door, tmp_path))
     running = iter(ds)
