@@ -55,7 +55,12 @@ if TYPE_CHECKING:
         read_webdataset,
     )
     from keepset.dataset.recipes import from_recipe
-    from keepset.dataset.table_files import read_arrow, read_parquet
+    from keepset.dataset.table_files import (
+        read_arrow,
+        read_csv,
+        read_json_lines,
+        read_parquet,
+    )
     from keepset.dataset.tensorflow_files import TFRecordDataset
     from keepset.dataset.text_files import read_fixed_length, read_text
     from keepset.exchange.tensorflow.example import (
@@ -157,9 +162,11 @@ __all__ = [
     "parse_single_sequence_example",
     "parse_tensor",
     "read_arrow",
+    "read_csv",
     "read_fixed_length",
     "read_hdf5",
     "read_images",
+    "read_json_lines",
     "read_npy",
     "read_npz",
     "read_parquet",
@@ -207,9 +214,11 @@ _LATE = {
     "parse_single_sequence_example": "keepset.exchange.tensorflow.parse_sequence",
     "parse_tensor": "keepset.exchange.tensorflow.tensors",
     "read_arrow": "keepset.dataset.table_files",
+    "read_csv": "keepset.dataset.table_files",
     "read_fixed_length": "keepset.dataset.text_files",
     "read_hdf5": "keepset.dataset.array_files",
     "read_images": "keepset.dataset.image_files",
+    "read_json_lines": "keepset.dataset.table_files",
     "read_npy": "keepset.dataset.array_files",
     "read_npz": "keepset.dataset.array_files",
     "read_parquet": "keepset.dataset.table_files",

@@ -66,6 +66,23 @@ def table_row(i: int) -> Any:
     }
 
 
+# What comes back from formats of text, which know no types.
+TEXT_KINDS: dict[str, Callable[[int], Any]] = {
+    "rows": lambda i: table_row(i) | {"x": np.float64(i) / 3 + 0.25},
+    "texts": lambda i: {"text": '"é",\n\t;%d'.encode() % i, "empty": b"", "lines": b"\r\n\n"},
+    "times": lambda i: {"day": np.datetime64(i, "D"), "at": np.datetime64(i, "s")},
+}
+OBJECT_KINDS: dict[str, Callable[[int], Any]] = {
+    "rows": TEXT_KINDS["rows"],
+    "texts": TEXT_KINDS["texts"],
+    "nested": lambda i: {"in": {"z": np.float64(i), "a": b"%d" % i}, "out": np.bool_(True)},
+}
+
+
+def large_text(i: int) -> Any:
+    return {"x": i, "text": np.random.default_rng(i).bytes(50_000).hex().encode()}
+
+
 # What comes back from formats that keep Keepset's own spec.
 TABLE_KINDS: dict[str, Callable[[int], Any]] = {
     "rows": table_row,
@@ -227,5 +244,43 @@ DOORS: dict[str, Door] = {
         read=ks.read_arrow,
         kinds={"rows": table_row},
         large=lambda i: {"x": np.random.default_rng(i).bytes(100_000)},
+    ),
+    "csv": Door(
+        ending=".csv",
+        write=lambda ds, path: ds.write_csv(path),
+        read=ks.read_csv,
+        kinds=TEXT_KINDS,
+        large=large_text,
+        knows_length=False,
+        is_addressable=False,
+        notices_cuts=False,
+    ),
+    "tsv in gzip": Door(
+        ending=".tsv.gz",
+        write=lambda ds, path: ds.write_csv(path),
+        read=ks.read_csv,
+        kinds=TEXT_KINDS,
+        large=large_text,
+        knows_length=False,
+        is_addressable=False,
+    ),
+    "json lines": Door(
+        ending=".jsonl",
+        write=lambda ds, path: ds.write_json_lines(path),
+        read=ks.read_json_lines,
+        kinds=OBJECT_KINDS,
+        large=large_text,
+        knows_length=False,
+        is_addressable=False,
+        notices_cuts=False,
+    ),
+    "json lines in gzip": Door(
+        ending=".jsonl.gz",
+        write=lambda ds, path: ds.write_json_lines(path),
+        read=ks.read_json_lines,
+        kinds={"rows": TEXT_KINDS["rows"]},
+        large=large_text,
+        knows_length=False,
+        is_addressable=False,
     ),
 }

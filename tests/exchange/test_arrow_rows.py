@@ -287,7 +287,7 @@ def test_missing_values_are_named_with_the_remedy(array: pa.Array, key: str, row
     with pytest.raises(ks.ElementError) as caught:
         rows_of(array, where="some.parquet")
     message = str(caught.value)
-    assert message.startswith(f"some.parquet: {key!r} has no value in row {row};")
+    assert message.startswith(f"some.parquet: row {row}: {key!r} has no value;")
     # The remedy that the message names is one.
     found = re.search(r"missing=(\{.*?\})", message)
     assert found is not None
@@ -361,9 +361,9 @@ def test_columns_can_be_cast(array: pa.Array, dtype: str, expected: list[Any]) -
 
 def test_values_that_cannot_be_cast_are_named() -> None:
     texts = pa.array(["1", "2"] * 50 + ["three"] + ["4", "five"])
-    with pytest.raises(ks.ElementError, match=r"t: 'x' has 'three' in row 200.*int64.*types=\{'x'"):
+    with pytest.raises(ks.ElementError, match=r"t: row 200: 'x' has 'three'.*int64.*types=\{'x'"):
         rows_of(texts, types={"x": "int64"}, where="t")
-    with pytest.raises(ks.ElementError, match=r"1\.5 in row 101"):
+    with pytest.raises(ks.ElementError, match=r"row 101: 'x' has 1\.5"):
         rows_of(pa.array([[1.0], [2.0, 1.5]]), types={"x": "int64"})
     with pytest.raises(ks.InvalidArgumentError, match="date32"):
         rows_of(pa.array([1], pa.date32()), types={"x": "float64"})

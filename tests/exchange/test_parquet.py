@@ -43,7 +43,7 @@ def test_a_file_of_pandas(tmp_path: Path) -> None:
     assert np.isnan(got[1]["x"])
     assert np.isnat(got[1]["when"])
     assert [int(row["maybe"]) for row in got] == [1, -1]
-    with pytest.raises(ks.ElementError, match=r"some\.parquet: 'maybe' has no value in row 1;"):
+    with pytest.raises(ks.ElementError, match=r"some\.parquet: row 1: 'maybe' has no value;"):
         list(ks.read_parquet(tmp_path / "some.parquet"))
 
 

@@ -99,3 +99,67 @@ class TableDoors(BaseDataset):
             self._node, path, compression, text, progress, options
         )
         return written
+
+    def write_csv(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        delimiter: str | None = None,
+        header: bool = True,
+        progress: bool | None = None,
+        **options: Any,
+    ) -> int:
+        """Write all elements, made of single numbers and texts, as CSV; how many there were.
+
+        Entries of nested dicts are columns called ``outer.inner``. Text stands in quotes, so that
+        it may hold anything. The file takes its name when it is whole.
+
+        Args:
+            path: The file, or the url of an object. One that ends with ``.gz`` is compressed.
+            delimiter: What separates columns; a tab for names that end with ``.tsv``, otherwise a
+                comma.
+            header: Whether the first line has the names of the columns.
+            progress: Whether to show how far it is; by default if standard error is a terminal.
+            options: For an object store: credentials, endpoint and such.
+
+        Example:
+            >>> import pathlib, tempfile
+            >>> from keepset import Dataset
+            >>> path = tempfile.mkdtemp() + "/some.csv"
+            >>> Dataset.range(2).map(lambda x: {"x": x, "name": f"no. {x}"}).write_csv(path)
+            2
+            >>> print(pathlib.Path(path).read_text(), end="")
+            "x","name"
+            0,"no. 0"
+            1,"no. 1"
+        """
+        written: int = written_tables().write_csv(
+            self._node, path, delimiter, header, progress, options
+        )
+        return written
+
+    def write_json_lines(
+        self, path: str | os.PathLike[str], *, progress: bool | None = None, **options: Any
+    ) -> int:
+        """Write each element as a JSON object in a line of its own; how many there were.
+
+        Arrays become lists, ``bytes`` text, times text as in ISO 8601; NaN and missing times become
+        null. The file takes its name when it is whole.
+
+        Args:
+            path: The file, or the url of an object. One that ends with ``.gz`` is compressed.
+            progress: Whether to show how far it is; by default if standard error is a terminal.
+            options: For an object store: credentials, endpoint and such.
+
+        Example:
+            >>> import pathlib, tempfile
+            >>> from keepset import Dataset
+            >>> path = tempfile.mkdtemp() + "/some.jsonl"
+            >>> Dataset.range(2).map(lambda x: {"x": [x, x], "name": "a"}).write_json_lines(path)
+            2
+            >>> print(pathlib.Path(path).read_text(), end="")
+            {"x":[0,0],"name":"a"}
+            {"x":[1,1],"name":"a"}
+        """
+        written: int = written_tables().write_json_lines(self._node, path, progress, options)
+        return written

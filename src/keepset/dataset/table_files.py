@@ -9,6 +9,8 @@ from keepset.core.dtypes import as_dtype, dtype_name
 from keepset.dataset import Dataset
 from keepset.dataset.named_files import Files, chosen, named_files
 from keepset.exchange.arrow_file import ReadArrow
+from keepset.exchange.csv import ReadCsv
+from keepset.exchange.json_lines import ReadJsonLines
 from keepset.exchange.parquet import ReadParquet
 
 
@@ -91,6 +93,124 @@ def read_arrow(
             columns=chosen(columns),
             missing=dict(missing) if missing else None,
             types=dtype_names(types),
+            store_options=options or None,
+        )
+    )
+
+
+def read_csv(
+    files: Files,
+    *,
+    columns: Sequence[str] | None = None,
+    types: Mapping[str, Any] | None = None,
+    header: bool | Sequence[str] = True,
+    delimiter: str | None = None,
+    quote: str | None = '"',
+    missing: Mapping[str, Any] | None = None,
+    null_values: Sequence[str] = ("",),
+    on_bad_row: str = "error",
+    encoding: str = "utf8",
+    **options: Any,
+) -> Dataset:
+    """The rows of CSV and TSV files, as dicts.
+
+    Types are found from the first megabyte of the first file that has rows: whole numbers, floats,
+    bools, dates, times, and otherwise text, which is ``bytes``. They are the types of all rows of
+    all files. Fields in quotes may hold delimiters and newlines. Files that are compressed with
+    gzip are unpacked.
+
+    Args:
+        files: A file, a pattern such as ``"data/*.csv"``, a list of them, or a Dataset of names.
+            Urls of object stores are files too.
+        columns: The columns to read; all by default.
+        types: Dtypes of columns that are not to be found: ``{"zip": "string", "x": "float32"}``.
+        header: Whether the first line has the names of the columns; or these names, for files
+            without such a line. Without names, columns are called ``0``, ``1`` and so on.
+        delimiter: What separates columns; a tab for names that end with ``.tsv``, otherwise a
+            comma.
+        quote: What stands around fields that hold delimiters; None if nothing does.
+        missing: What stands for missing values, by column: ``{"age": -1}``. Without it missing
+            floats are NaN, missing times NaT, and missing text is what the file says, ``b""`` as a
+            rule; any other missing value is a bad row.
+        null_values: What is written where a value is missing.
+        on_bad_row: What to do about rows that do not fit: ``"error"`` names the file, the line and
+            the column; ``"skip"`` leaves them out and warns of their number at the end of the file;
+            ``"warn"`` warns of each as well.
+        encoding: That of the text; ``"latin-1"`` and whatever else Python knows.
+        options: For an object store: credentials, endpoint and such.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "some.csv"
+        >>> _ = path.write_text("name,age\\nada,36\\nbob,\\n")
+        >>> list(read_csv(path, missing={"age": -1}))
+        [{'name': b'ada', 'age': np.int64(36)}, {'name': b'bob', 'age': np.int64(-1)}]
+    """
+    nulls = (null_values,) if isinstance(null_values, str) else tuple(null_values)
+    return Dataset(
+        ReadCsv(
+            parent=named_files(files, options),
+            columns=chosen(columns),
+            missing=dict(missing) if missing else None,
+            types=dtype_names(types),
+            header=header if isinstance(header, bool) else tuple(header),
+            delimiter=delimiter,
+            quote=quote,
+            null_values=nulls,
+            on_bad_row=on_bad_row,
+            encoding=encoding,
+            store_options=options or None,
+        )
+    )
+
+
+def read_json_lines(
+    files: Files,
+    *,
+    columns: Sequence[str] | None = None,
+    types: Mapping[str, Any] | None = None,
+    missing: Mapping[str, Any] | None = None,
+    on_bad_row: str = "error",
+    encoding: str = "utf8",
+    **options: Any,
+) -> Dataset:
+    """The objects of files that have one in each line.
+
+    Objects become dicts, nested as they are, and lists arrays of different lengths; a list of
+    objects becomes a dict of lists. Types are found from the first megabyte of the first file that
+    has rows, and are those of all rows of all files. Files that are compressed with gzip are
+    unpacked.
+
+    Args:
+        files: A file, a pattern such as ``"data/*.jsonl"``, a list of them, or a Dataset of names.
+            Urls of object stores are files too.
+        columns: The keys to read; all by default.
+        types: Dtypes of values that are not to be found: ``{"price": "float32"}``,
+            ``{"place.height": "float64"}``; also of keys that the first rows do not have.
+        missing: What stands for values that are null or not there: ``{"age": -1}``;
+            ``{"tags": []}`` for lists and ``{"tags[]": 0}`` for what is in them. Without it missing
+            floats are NaN and missing times NaT, and anything else that is missing is a bad row.
+        on_bad_row: What to do about lines that do not fit: ``"error"`` names the file, the line and
+            the key; ``"skip"`` leaves them out and warns of their number at the end of the file;
+            ``"warn"`` warns of each as well.
+        encoding: That of the text; ``"latin-1"`` and whatever else Python knows.
+        options: For an object store: credentials, endpoint and such.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "some.jsonl"
+        >>> _ = path.write_text('{"name": "ada", "x": [1, 2]}\\n{"name": "bob", "x": []}\\n')
+        >>> next(iter(read_json_lines(path)))
+        {'name': b'ada', 'x': array([1, 2])}
+    """
+    return Dataset(
+        ReadJsonLines(
+            parent=named_files(files, options),
+            columns=chosen(columns),
+            missing=dict(missing) if missing else None,
+            types=dtype_names(types),
+            on_bad_row=on_bad_row,
+            encoding=encoding,
             store_options=options or None,
         )
     )

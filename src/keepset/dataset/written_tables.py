@@ -10,7 +10,10 @@ from typing import Any
 from keepset.core.node import Node
 from keepset.errors import InvalidArgumentError
 from keepset.exchange import arrow_file, parquet
+from keepset.exchange.csv import delimiter_of
+from keepset.exchange.csv_writer import CsvWriter
 from keepset.exchange.exporting import export
+from keepset.exchange.json_writer import JsonLinesWriter
 
 
 def write_parquet(
@@ -44,4 +47,29 @@ def write_arrow(
 ) -> int:
     arrow_file.compression_named(compression)
     opened = partial(arrow_file.ArrowWriter, compression=compression, text=text)
+    return export(node, path, opened, progress=progress, options=options)
+
+
+def write_csv(
+    node: Node,
+    path: str | os.PathLike[str],
+    delimiter: str | None,
+    header: bool,
+    progress: bool | None,
+    options: dict[str, Any],
+) -> int:
+    name = os.fspath(path)
+    chosen = delimiter_of(name) if delimiter is None else delimiter
+    if len(chosen) != 1 or not chosen.isascii() or chosen in '\r\n"':
+        raise InvalidArgumentError(
+            f"delimiter={delimiter!r} must be a single ASCII character other than a quote"
+        )
+    opened = partial(CsvWriter, delimiter=chosen, header=header, is_compressed=name.endswith(".gz"))
+    return export(node, path, opened, progress=progress, options=options)
+
+
+def write_json_lines(
+    node: Node, path: str | os.PathLike[str], progress: bool | None, options: dict[str, Any]
+) -> int:
+    opened = partial(JsonLinesWriter, is_compressed=os.fspath(path).endswith(".gz"))
     return export(node, path, opened, progress=progress, options=options)

@@ -21,6 +21,13 @@ from keepset.exchange.arrow_missing import default_fill, example_fill, fill_list
 from keepset.exchange.arrow_values import BadValueError, missing_in, values_of
 
 
+class RowError(ElementError):
+    """Some rows cannot be read: ``rows`` says which of those that were given, and ``what`` why."""
+
+    rows: Array
+    what: str
+
+
 class ArrowColumn:
     """Reads one leaf, of dtype ``cast_to`` if that is given, with values for those missing."""
 
@@ -132,21 +139,29 @@ class _Walk:
         values.flags.writeable = False
         return values
 
-    def _row(self, index: int) -> int:
-        """The number of the row that has the item at ``index``."""
+    def _rows(self, indices: Array) -> Array:
+        """The rows that have the items at these places, of the array that was given."""
         for step in reversed(self._above):
             if isinstance(step, int):
-                index //= step
+                indices = indices // step
             else:
-                index = int(np.searchsorted(step, index, side="right")) - 1
-        return self._first + index if isinstance(self._first, int) else int(self._first[index])
+                indices = np.searchsorted(step, indices, side="right") - 1
+        return np.unique(indices)
 
-    def _missing(self, missing: Array, key: str, example: str) -> ElementError:
-        row = self._row(int(missing.argmax()))
-        return ElementError(
-            f"{self._of.where}: {key!r} has no value in row {row}; say what should stand there, "
-            f"with missing={{{key!r}: {example}}}, or leave it out with columns="
+    def _error(self, what: str, indices: Array) -> RowError:
+        rows = self._rows(indices)
+        first = int(rows[0])
+        number = self._first + first if isinstance(self._first, int) else int(self._first[first])
+        error = RowError(f"{self._of.where}: row {number}: {what}")
+        error.rows, error.what = rows, what
+        return error
+
+    def _missing(self, missing: Array, key: str, example: str) -> RowError:
+        what = (
+            f"{key!r} has no value; say what should stand there, with "
+            f"missing={{{key!r}: {example}}}, or leave it out with columns="
         )
+        return self._error(what, np.flatnonzero(missing))
 
     def _bad(self, error: BadValueError) -> Exception:
         of, name = self._of, dtype_name(self._of.dtype)
@@ -155,11 +170,12 @@ class _Walk:
                 f"{of.where}: types={{{of.leaf.name!r}: {name!r}}} cannot be, as the column has "
                 f"the type {of.leaf.type}; choose another one"
             )
-        return ElementError(
-            f"{of.where}: {of.leaf.name!r} has {error.value!r:.60} in row "
-            f"{self._row(error.index)}, which cannot become {name} ({error.reason}); choose "
-            f"another type in types={{{of.leaf.name!r}: ...}}, or 'string'"
+        what = (
+            f"{of.leaf.name!r} has {error.value!r:.60}, which cannot become {name} "
+            f"({error.reason}); choose another type in types={{{of.leaf.name!r}: ...}}, or "
+            "'string'"
         )
+        return self._error(what, np.array([error.index]))
 
 
 def _either(one: Array | None, other: Array | None) -> Array | None:

@@ -26,6 +26,7 @@ class ArrowOut:
     Args:
         spec: The spec of the elements.
         text: The names of columns whose bytes are text; True for all of bytes.
+        no_text: What to do about bytes that should be text and are none, for messages.
 
     Attributes:
         schema: The schema of the batches.
@@ -39,8 +40,13 @@ class ArrowOut:
         [{'x': 1, 'name': 'ada'}]
     """
 
-    def __init__(self, spec: Spec, text: bool | str | Sequence[str] = ()) -> None:
-        self._layout = Layout(spec)
+    def __init__(
+        self,
+        spec: Spec,
+        text: bool | str | Sequence[str] = (),
+        no_text: str = "leave it out of text=, and it is kept as bytes",
+    ) -> None:
+        self._layout, self._no_text = Layout(spec), no_text
         names, leaves = self._layout.names, self._layout.leaves
         texts = _text_names(text, names, leaves)
         pairs = zip(names, leaves, strict=True)
@@ -97,8 +103,7 @@ class ArrowOut:
         except NotTextError as error:
             row = "" if error.row is None else f" of element {self._given + error.row}"
             raise ElementError(
-                f"{name!r}{row} is no text in UTF-8: {error.value!r:.60}; leave {name!r} out of "
-                "text=, and it is kept as bytes"
+                f"{name!r}{row} is no text in UTF-8: {error.value!r:.60}; {self._no_text}"
             ) from error
         except pa.ArrowInvalid as error:
             raise unfit(repr(name), f"{error}, in one of the elements from {self._given} on") from (

@@ -129,11 +129,11 @@ def _cast(array: pa.Array, dtype: DType) -> pa.Array:
         if isinstance(dtype, StringType):
             return array
         array = _cast_checked(_binary(array), pa.large_string())
-    return _cast_checked(array, _arrow_type(dtype))
+    return _cast_checked(array, arrow_type(dtype))
 
 
-def _arrow_type(dtype: DType) -> pa.DataType:
-    """The Arrow type that is nearest to a dtype and can be cast to."""
+def arrow_type(dtype: DType) -> pa.DataType:
+    """The Arrow type that is nearest to a dtype and can be parsed and cast to."""
     if isinstance(dtype, StringType):
         return pa.large_string()
     if dtype.kind in "mM":
