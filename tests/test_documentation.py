@@ -2,12 +2,16 @@
 
 The ``python`` blocks of one page run in order and share their names. A block that a ``text`` or
 ``output`` block follows at once must print exactly that, where ``...`` stands for any text.
+
+A page that begins with ``<!-- needs: torch -->`` runs with the tests that need frameworks, in a
+process of its own. ``<!-- needs: keras; KERAS_BACKEND=torch,jax -->`` runs once for each value.
 """
 
 import contextlib
 import doctest
 import io
 import linecache
+import os
 import re
 import subprocess
 import sys
@@ -26,6 +30,7 @@ EXAMPLES = sorted(ROOT.glob("examples/**/*.py"))
 LINKING = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("changes/*.md")), *DOCUMENTED[1:]]
 
 FENCED = re.compile(r"^( *)```(?P<language>\w*).*\n(?P<body>(?:.*\n)*?)\1``` *$", re.MULTILINE)
+NEEDS = re.compile(r"<!-- needs: [\w, ]+(?:; (?P<name>\w+)=(?P<values>[\w,]+))? -->")
 LINK = re.compile(r"\]\((?P<target>[^)\s]+)[^)]*\)")
 ELSEWHERE = re.compile(r"[a-z]+:|#")  # an address with a scheme, or a place on the same page
 
@@ -34,12 +39,39 @@ def name_of(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-@pytest.mark.parametrize("page", DOCUMENTED, ids=name_of)
+def needs_of(page: Path) -> re.Match[str] | None:
+    return NEEDS.match(page.read_text())
+
+
+def with_frameworks() -> Iterator[tuple[Path, str, str]]:
+    """Pages that need frameworks, and what to set a variable to, if that is to be tried."""
+    for page in DOCUMENTED:
+        if needs := needs_of(page):
+            for value in (needs["values"] or "").split(","):
+                yield page, needs["name"] or "", value
+
+
+@pytest.mark.parametrize("page", [p for p in DOCUMENTED if not needs_of(p)], ids=name_of)
 def test_page_prints_what_it_says(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     run_page(page, monkeypatch)
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize(
+    ("page", "name", "value"),
+    list(with_frameworks()),
+    ids=lambda x: name_of(x) if isinstance(x, Path) else x,
+)
+def test_page_with_frameworks_prints_what_it_says(
+    page: Path, name: str, value: str, tmp_path: Path
+) -> None:
+    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", **({name: value} if name else {})}
+    command = [sys.executable, __file__, str(page)]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=name_of)
@@ -125,3 +157,8 @@ def dead_links(page: Path, root: Path) -> list[str]:
 def leads_somewhere(target: str, page: Path, root: Path) -> bool:
     path = (page.parent / target.partition("#")[0]).resolve()
     return path.exists() and path.is_relative_to(root)
+
+
+if __name__ == "__main__":
+    with pytest.MonkeyPatch.context() as patches:
+        run_page(Path(sys.argv[1]), patches)
