@@ -135,6 +135,25 @@ def test_only_the_elements_of_a_worker_are_computed() -> None:
         assert len(calls) == 6
 
 
+def test_an_error_says_whose_elements_it_counts() -> None:
+    def check(x: Any) -> Any:
+        if x == 13:
+            raise ValueError("thirteen is bad")
+        return x
+
+    ds = Dataset.range(20).map(check)
+    with pytest.raises(ValueError, match="thirteen is bad") as caught:
+        elements(shares_of(ds), 0, 1, 0, 3)
+    assert caught.value.__notes__ == [
+        "in map(check), at element 4",
+        "where element 0 is the first that worker 0 of 3 on rank 0 of 1 gets, number 1 of the "
+        "pipeline",
+    ]
+    with pytest.raises(ValueError, match="thirteen is bad") as caught:
+        elements(shares_of(ds))
+    assert caught.value.__notes__ == ["in map(check), at element 13"]
+
+
 def test_a_state_goes_on_with_the_seeds_of_another_process() -> None:
     def make() -> Dataset:
         return Dataset.range(20).shuffle(5).batch(2)  # each draws a seed of its own

@@ -163,7 +163,7 @@ def test_it_behaves_as_a_tf_dataset() -> None:
     assert sorted(int(x) for batch in batches for x in batch) == list(range(0, 30, 3))
     assert [int(row["x"]) for row in ds.repeat(2)] == [*range(10), *range(10)]
 
-    @tf.function  # type: ignore[untyped-decorator]
+    @tf.function
     def total(dataset: Any) -> Any:
         return dataset.reduce(tf.constant(0, INT), lambda state, row: state + row["x"])
 
@@ -172,6 +172,7 @@ def test_it_behaves_as_a_tf_dataset() -> None:
 
 def test_small_elements_are_handed_over_many_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     import keepset.adapters.tensorflow.pipeline as adapter
+    from keepset.adapters.tensorflow.groups import group_of
 
     groups: list[int] = []
 
@@ -179,7 +180,7 @@ def test_small_elements_are_handed_over_many_at_a_time(monkeypatch: pytest.Monke
         groups.append(len(chunk))
         return original(chunk, *rest)
 
-    original = adapter.group_of
+    original = group_of
     monkeypatch.setattr(adapter, "group_of", noted)
     assert sum(1 for _ in Dataset.range(50_000).to_tf().batch(1000)) == 50
     assert sum(groups) == 50_000

@@ -42,7 +42,8 @@ def one(ds: Dataset, **how: Any) -> Any:
 
 @pytest.mark.parametrize("name", DTYPES)
 def test_every_number_type_keeps_its_type_and_its_values(name: str) -> None:
-    numbers = np.array([[0, 1, 1], [1, 0, 1]]).astype(ks.TensorSpec([], name).dtype)
+    dtype: Any = ks.TensorSpec([], name).dtype
+    numbers = np.array([[0, 1, 1], [1, 0, 1]]).astype(dtype)
     for ds in (
         Dataset.from_tensor_slices(numbers),  # read-only, as columns
         Dataset.range(2).map(lambda i: numbers[i].copy()),  # writable, as rows

@@ -36,7 +36,7 @@ def train(way: str, kept: Path) -> Any:
         "TF_CPP_MIN_LOG_LEVEL": "3",
         "CUDA_VISIBLE_DEVICES": "",
     }
-    script = [sys.executable, HERE / "train_alike.py", framework, kept]
+    script = [sys.executable, str(HERE / "train_alike.py"), framework, str(kept)]
     text = subprocess.check_output(script, env=environment, text=True, timeout=110)
     return json.loads(text.splitlines()[-1])
 
@@ -67,7 +67,7 @@ def test_a_killed_training_goes_on_where_it_was(tmp_path: Path, workers: tuple[i
 
 
 def _start(folder: Path, workers: int) -> subprocess.Popen[str]:
-    script = [sys.executable, HERE / "train_resumed.py", folder, str(workers)]
+    script = [sys.executable, str(HERE / "train_resumed.py"), str(folder), str(workers)]
     return subprocess.Popen(script, stdout=subprocess.PIPE, text=True)
 
 

@@ -25,17 +25,23 @@ class Dealt:
 
     def __init__(self, node: Node, first: int, step: int) -> None:
         size, later = 1, list[Node]()
+        self.node, self._where = node, ""
+        self._is_whole = first == 0 and step == 1
+        if self._is_whole:
+            return
         while isinstance(node, (Batch, *_ONE_TO_ONE)):
             size *= node.batch_size if isinstance(node, Batch) else 1
             later.append(node)
             node = node.parent
         self._where = ".0" * len(later)
-        self.node: Node = Deal(parent=node, first=first, step=step, size=size)
+        self.node = Deal(parent=node, first=first, step=step, size=size)
         for each in reversed(later):
             self.node = each.replaced(parent=self.node)
 
     def moved(self, draws: Draws) -> Draws:
         """The draws of the pipeline, by the places that its stages have in this one."""
+        if self._is_whole:
+            return draws
         cut = len(self._where)
         return {
             f"{self._where}.0{where[cut:]}" if where.startswith(self._where) else where: draw

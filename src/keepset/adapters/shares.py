@@ -107,7 +107,15 @@ class Shares:
         # What is dealt must come in the same order everywhere.
         run = start(dealt.node, dealt.moved(self.passes.draws(number))).in_order()
         most = self._left(first, step, taken) if self._drop_last else None
-        return chunks_of(dealt.node, run, most)
+        try:
+            yield from chunks_of(dealt.node, run, most)
+        except Exception as error:
+            if step > 1 or first:
+                error.add_note(
+                    f"where element 0 is the first that worker {worker} of {workers} on rank "
+                    f"{self.rank} of {self.world_size} gets, number {first} of the pipeline"
+                )
+            raise
 
     def at(self, positions: list[int], number: int) -> Chunk:
         """The elements at these positions of the share, as in the pass ``number``."""
@@ -174,6 +182,6 @@ def _fresh(node: Node) -> Node:
             stage.__dict__[field.name] = _fresh(value)
         elif isinstance(value, Randomness):
             stage.__dict__[field.name] = copy.copy(value)
-        elif isinstance(value, tuple) and any(isinstance(each, Node) for each in value):
+        elif isinstance(value, tuple) and all(isinstance(each, Node) for each in value):
             stage.__dict__[field.name] = tuple(map(_fresh, value))
     return stage

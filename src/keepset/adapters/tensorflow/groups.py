@@ -55,7 +55,7 @@ def _likely_bytes(leaf: LeafSpec) -> int:
 
 
 def _varies(leaf: LeafSpec) -> bool:
-    return isinstance(leaf, TensorSpec) and bool(leaf.shape) and leaf.shape[0] is None
+    return isinstance(leaf, TensorSpec) and (leaf.shape or (0,))[0] is None
 
 
 def group_spec(leaf: LeafSpec) -> Any:

@@ -83,8 +83,8 @@ def _elements(node: Node, spec: Spec) -> Callable[[], Iterator[Any]]:
 
 
 def _nested(structure: Structure) -> Callable[..., Any]:
-    @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
     def nested(*leaves: Any) -> Any:
         return structure.build(leaves)
 
-    return nested
+    unchanged: Callable[..., Any] = tf.autograph.experimental.do_not_convert(nested)
+    return unchanged
