@@ -13,6 +13,7 @@ from keepset.core.chunk import Chunk
 from keepset.core.column import Column, column_spec
 from keepset.core.dtypes import StringType
 from keepset.core.spec import LeafSpec, Spec
+from keepset.core.structure import Structure
 from keepset.errors import ElementError, InvalidArgumentError
 from keepset.exchange.arrow_outlets import NotTextError, Outlet, outlet_of
 from keepset.exchange.exporting import unfit
@@ -56,7 +57,7 @@ class ArrowOut:
             for field, outlet in zip(self._layout.schema, self._outlets, strict=True)
         ]
         # Elements show their entries in the order in which they were written; so do tables.
-        self._order = _written_order(self._layout, spec)
+        self._order = _written_order(self._layout.structure, iter(range(len(names))))
         metadata = self._layout.schema.metadata
         self.schema = pa.schema([fields[place] for place in self._order], metadata)
         self._given = 0
@@ -135,12 +136,12 @@ def _text_names(
     return set(wanted)
 
 
-def _written_order(layout: Layout, spec: Spec) -> list[int]:
-    """The places of the leaves in the order in which the entries of a dict are written."""
-    places = list(range(len(layout.names)))
-    if not isinstance(spec, dict):
-        return places
-    order: list[int] = []
-    for key in spec:
-        order += layout.structure.select((key,))[1]
-    return order
+def _written_order(structure: Structure, numbers: Iterator[int]) -> list[int]:
+    """The numbers of the leaves in the order in which the entries of dicts are written."""
+    if structure.is_leaf:
+        return [next(numbers)]
+    keys = structure.keys or range(len(structure.children))
+    pairs = zip(keys, structure.children, strict=True)
+    parts = {key: _written_order(child, numbers) for key, child in pairs}
+    order = structure.record if isinstance(structure.record, tuple) else keys
+    return [number for key in order for number in parts[key]]

@@ -19,7 +19,7 @@ from keepset.exchange.bad_rows import check_policy
 from keepset.exchange.csv_records import Record
 from keepset.exchange.file_rows import FileRows
 from keepset.exchange.row_file import Place, RowFile
-from keepset.exchange.text_blocks import Block, blocks_of, codec_named, line_ends
+from keepset.exchange.text_blocks import Block, blocks_of, codec_named
 from keepset.exchange.text_table import TextTable
 
 _BLANK: Final = b" \t\r"
@@ -82,9 +82,10 @@ class _JsonRows(TextTable):
         return _table(data, self._schema, self._others)
 
     def has_a_row_for_each(self, table: pa.Table, data: bytes) -> bool:
-        lines = line_ends(data) + (not data.endswith(b"\n"))
         rows: int = table.num_rows
-        return rows == lines or rows == len(_lines(data))
+        has_blanks = data.startswith(b"\n") or b"\n\n" in data
+        lines = data.count(b"\n") + (not data.endswith(b"\n"))
+        return (rows == lines and not has_blanks) or rows == len(_lines(data))
 
     def complaint(self, record: bytes) -> str:
         found = _object(record)
@@ -101,14 +102,7 @@ class _JsonRows(TextTable):
                 f"there is a key {strange!r}, which none of the first rows has; say what type it "
                 f"has, with types={{{strange!r}: 'float64'}}, or choose keys with columns="
             )
-        return self._last_resort(record)
-
-    def _last_resort(self, record: bytes) -> str:
-        try:
-            rows = self.parse(record).num_rows
-        except pa.ArrowInvalid as error:
-            return f"{error}: {record!r:.80}; correct it"
-        return f"there are {rows} objects in place of one: {record!r:.80}; put each in its own line"
+        return f"{record!r:.80} cannot be read; correct it"
 
 
 def _found_schema(node: ReadJsonLines, place: Place) -> pa.Schema | None:
@@ -178,17 +172,23 @@ def _lines(data: bytes) -> list[Record]:
 
 def _typed(schema: pa.Schema, types: Mapping[str, str]) -> pa.Schema:
     """The schema as rows are parsed whose values then become these dtypes."""
-    fields = [(field.name, _typed_type(field.type, field.name, types)) for field in schema]
+    return pa.schema(_typed_fields(schema, "", types))
+
+
+def _typed_fields(
+    fields: Iterable[pa.Field], path: str, types: Mapping[str, str]
+) -> list[tuple[str, pa.DataType]]:
+    known = [(field.name, _typed_type(field.type, path + field.name, types)) for field in fields]
     # A key that the first rows do not have may be named as well.
-    more = [name for name in types if name.partition(".")[0] not in schema.names]
-    return pa.schema([*fields, *((name, _json_type(pa.null(), types[name])) for name in more)])
+    names = {name for name, _ in known}
+    here = [name.removeprefix(path) for name in types if name.startswith(path)]
+    more = [name for name in here if "." not in name and name not in names]
+    return [*known, *((name, _json_type(pa.null(), types[path + name])) for name in more)]
 
 
 def _typed_type(type: pa.DataType, name: str, types: Mapping[str, str]) -> pa.DataType:
     if pa.types.is_struct(type):
-        return pa.struct(
-            [(field.name, _typed_type(field.type, f"{name}.{field.name}", types)) for field in type]
-        )
+        return pa.struct(_typed_fields(type, f"{name}.", types))
     if is_list(type):
         return pa.list_(_typed_type(type.value_type, name, types))
     return _json_type(type, types[name]) if name in types else type
@@ -215,11 +215,23 @@ def _json_type(found: pa.DataType, dtype: str) -> pa.DataType:
 def _object(record: bytes) -> dict[str, Any] | str:
     """The object in a line, or what is wrong with the line."""
     try:
-        found = json.loads(record)
+        found = json.loads(record, object_pairs_hook=_unique)
+    except json.JSONDecodeError as error:
+        if error.msg == "Extra data" and error.doc[: error.pos].rstrip().endswith("}"):
+            return f"there is more than one object: {record!r:.80}; put each in a line of its own"
+        return f"it is no JSON ({error}): {record!r:.80}; correct it"
     except ValueError as error:
         return f"it is no JSON ({error}): {record!r:.80}; correct it"
     if not isinstance(found, dict):
-        return f"it holds no object, but a {type(found).__name__}: {record!r:.80}; correct it"
+        return f"it holds no object, but {type(found).__name__}: {record!r:.80}; correct it"
+    return found
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(key for i, (key, _) in enumerate(pairs) if key in dict(pairs[:i]))
+        raise ValueError(f"the key {twice!r} is there twice")
     return found
 
 
