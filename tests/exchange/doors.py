@@ -238,13 +238,6 @@ DOORS: dict[str, Door] = {
         kinds=TABLE_KINDS,
         large=lambda i: {"x": np.random.default_rng(i).bytes(100_000)},
     ),
-    "compressed arrow": Door(
-        ending=".feather",
-        write=lambda ds, path: ds.write_arrow(path, compression="zstd"),
-        read=ks.read_arrow,
-        kinds={"rows": table_row},
-        large=lambda i: {"x": np.random.default_rng(i).bytes(100_000)},
-    ),
     "csv": Door(
         ending=".csv",
         write=lambda ds, path: ds.write_csv(path),
@@ -273,14 +266,5 @@ DOORS: dict[str, Door] = {
         knows_length=False,
         is_addressable=False,
         notices_cuts=False,
-    ),
-    "json lines in gzip": Door(
-        ending=".jsonl.gz",
-        write=lambda ds, path: ds.write_json_lines(path),
-        read=ks.read_json_lines,
-        kinds={"rows": TEXT_KINDS["rows"]},
-        large=large_text,
-        knows_length=False,
-        is_addressable=False,
     ),
 }

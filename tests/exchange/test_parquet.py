@@ -76,6 +76,21 @@ def test_a_file_of_polars(tmp_path: Path) -> None:
     assert len(ds[1]["tags"]) == len(ds[1]["rows"]) == 0
 
 
+def test_a_file_of_duckdb(tmp_path: Path) -> None:
+    path = tmp_path / "some.parquet"
+    duckdb.execute(
+        "copy (select 1 as x, 'é' as w, [1, 2] as l, {'a': 1.5::double} as s, "
+        "2.50::decimal(5, 2) as d, timestamptz '2024-01-01 10:00:00+02' as at) "
+        f"to '{path}' (format parquet)"
+    )
+    with pytest.raises(ks.InvalidArgumentError, match=r"'d' has the type decimal.*types="):
+        list(ks.read_parquet(path))
+    [row] = ks.read_parquet(path, types={"d": "float64"})
+    assert (row["x"], row["w"], row["l"].tolist()) == (1, "é".encode(), [1, 2])
+    assert (row["s"], row["d"]) == ({"a": 1.5}, 2.5)
+    assert row["at"] == np.datetime64("2024-01-01T08:00:00")
+
+
 def test_rows_are_the_same_from_wherever_they_are_read(tmp_path: Path) -> None:
     ds = numbered(tmp_path / "some.parquet", 5000, 1700)
     assert len(ds) == 5000

@@ -238,8 +238,10 @@ class ArrowWriter(RowWriter):
     def _flush(self) -> None:
         # Those that come one by one go out together, as each has its price.
         batches, self._waiting, self._waiting_bytes = self._waiting, [], 0
-        batch = batches[0] if len(batches) == 1 else pa.concat_batches(batches)
-        self._writer.write_batch(batch)
+        if len(batches) > 1:
+            batches = pa.Table.from_batches(batches).combine_chunks().to_batches()
+        for batch in batches:
+            self._writer.write_batch(batch)
 
     def finish(self) -> None:
         if self._waiting:
