@@ -14,14 +14,17 @@ import pytest
 import keepset as ks
 
 # Adapters import their framework, so that they can be looked at only where it is installed.
+_ADAPTERS = {"huggingface": "datasets", "jax": "jax", "tensorflow": "tensorflow", "torch": "torch"}
 collect_ignore_glob = [
     f"src/keepset/adapters/{name}*"
-    for name in ("jax", "tensorflow", "torch")
-    if find_spec(name) is None
+    for name, framework in _ADAPTERS.items()
+    if find_spec(framework) is None
 ]
 
 # Examples that need a framework run with the tests that do.
-_FRAMEWORK = re.compile(r"\b(torch|jax|tensorflow)\b|\.to_(torch|jax|tf)\(|\bfrom_tf\(")
+_FRAMEWORK = re.compile(
+    r"\b(import|from) (torch|jax|tensorflow|datasets)\b|\.to_(torch|jax|tf|hf)\(|\bfrom_(tf|hf)\("
+)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -37,6 +37,7 @@ SNAPSHOT_LAYERS = ("reading", "files", "writing", "upkeep")
 LAZY = {"cloudpickle", "crc32c", "ml_dtypes", "obstore"}
 # Parts of the library that not everybody needs and all would wait for, and slow parts of Python's.
 SLOW = {
+    "keepset.adapters.huggingface.pipeline",
     "keepset.adapters.jax",
     "keepset.adapters.tensorflow.pipeline",
     "keepset.adapters.tensorflow.source",
@@ -46,6 +47,7 @@ SLOW = {
     "keepset.dataset.written_arrays",
     "keepset.dataset.written_tables",
     "keepset.dataset.written_images",
+    "keepset.exchange.memory_tables",
     "keepset.exchange.tensorflow.loading",
     "keepset.exchange.tensorflow.saving",
     "keepset.dataset.loaded_stages",

@@ -48,12 +48,14 @@ from keepset.nodes.global_shuffle import GLOBAL
 if TYPE_CHECKING:
     from keepset.dataset.array_files import read_hdf5, read_npy, read_npz
     from keepset.dataset.framework_sources import from_grain, from_tf, from_torch
+    from keepset.dataset.hf_files import from_hf, read_hf
     from keepset.dataset.image_files import (
         class_names,
         read_images,
         read_path_list,
         read_webdataset,
     )
+    from keepset.dataset.memory_sources import from_arrow, from_pandas, from_polars
     from keepset.dataset.recipes import from_recipe
     from keepset.dataset.table_files import (
         read_arrow,
@@ -151,7 +153,11 @@ __all__ = [
     "assert_equal",
     "class_names",
     "explain",
+    "from_arrow",
     "from_grain",
+    "from_hf",
+    "from_pandas",
+    "from_polars",
     "from_recipe",
     "from_tf",
     "from_torch",
@@ -165,6 +171,7 @@ __all__ = [
     "read_csv",
     "read_fixed_length",
     "read_hdf5",
+    "read_hf",
     "read_images",
     "read_json_lines",
     "read_npy",
@@ -204,7 +211,11 @@ _LATE = {
     "VarLenFeature": "keepset.exchange.tensorflow.features",
     "assert_equal": "keepset.testing.datasets",
     "class_names": "keepset.dataset.image_files",
+    "from_arrow": "keepset.dataset.memory_sources",
     "from_grain": "keepset.dataset.framework_sources",
+    "from_hf": "keepset.dataset.hf_files",
+    "from_pandas": "keepset.dataset.memory_sources",
+    "from_polars": "keepset.dataset.memory_sources",
     "from_recipe": "keepset.dataset.recipes",
     "from_tf": "keepset.dataset.framework_sources",
     "from_torch": "keepset.dataset.framework_sources",
@@ -217,6 +228,7 @@ _LATE = {
     "read_csv": "keepset.dataset.table_files",
     "read_fixed_length": "keepset.dataset.text_files",
     "read_hdf5": "keepset.dataset.array_files",
+    "read_hf": "keepset.dataset.hf_files",
     "read_images": "keepset.dataset.image_files",
     "read_json_lines": "keepset.dataset.table_files",
     "read_npy": "keepset.dataset.array_files",

@@ -7,7 +7,15 @@ from typing import Any
 
 from keepset.errors import MissingExtraError
 
-_TITLES = {"torch": "PyTorch", "jax": "JAX", "tensorflow": "TensorFlow"}
+_TITLES = {
+    "datasets": "Hugging Face datasets",
+    "jax": "JAX",
+    "polars": "Polars",
+    "tensorflow": "TensorFlow",
+    "torch": "PyTorch",
+}
+# Extras that are not called as what they bring.
+_EXTRAS = {"datasets": "hf"}
 
 
 def framework(name: str, wanted_by: str) -> Any:
@@ -27,5 +35,5 @@ def framework(name: str, wanted_by: str) -> Any:
             raise  # it is there, and lacks something itself
         raise MissingExtraError(
             f"{wanted_by} needs {_TITLES.get(name, name)}; install it with: "
-            f"pip install 'keepset[{name}]'"
+            f"pip install 'keepset[{_EXTRAS.get(name, name)}]'"
         ) from error

@@ -19,6 +19,7 @@ from keepset.dataset.framework_doors import FrameworkDoors
 from keepset.dataset.groups import GroupStages
 from keepset.dataset.image_doors import ImageDoors
 from keepset.dataset.keeping import Keeping
+from keepset.dataset.memory_doors import MemoryDoors
 from keepset.dataset.order import OrderStages
 from keepset.dataset.sources import Sources
 from keepset.dataset.table_doors import TableDoors
@@ -74,6 +75,7 @@ class Dataset(
     ArrayDoors,
     FrameworkDoors,
     ImageDoors,
+    MemoryDoors,
     TableDoors,
     Telling,
     TensorflowDoors,

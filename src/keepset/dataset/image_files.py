@@ -97,7 +97,7 @@ def read_images(
         is_labelled=found is not None,
         label_of=labels if callable(labels) else None,
         decode=bool(decode),
-        size=_size(size),
+        size=picture_size(size),
         channels=channels,
         class_names=None if found is None else found.class_names,
         store_options=options or None,
@@ -142,7 +142,8 @@ def _labelled(
     return by_file(files, os.fspath(labels), class_names, options)
 
 
-def _size(size: Any) -> tuple[int, int] | None:
+def picture_size(size: Any) -> tuple[int, int] | None:
+    """Height and width, of which one number may be given for both."""
     if size is None:
         return None
     both = (size, size) if not isinstance(size, Sequence | np.ndarray) else tuple(size)
@@ -152,10 +153,11 @@ def _size(size: Any) -> tuple[int, int] | None:
 
 
 def class_names(source: str | os.PathLike[str] | BaseDataset, **options: Any) -> list[str]:
-    """The names that the labels of pictures stand for, in the order of their numbers.
+    """The names that labels stand for, in the order of their numbers.
 
     Args:
-        source: The folder of pictures, or a data set that ``read_images`` made, with any stages.
+        source: A folder of pictures, or a data set that ``read_images``, ``read_hf`` or ``from_hf``
+            made, with any stages.
         options: For an object store: credentials, endpoint and such.
 
     Example:
@@ -168,11 +170,12 @@ def class_names(source: str | os.PathLike[str] | BaseDataset, **options: Any) ->
     """
     if isinstance(source, BaseDataset):
         for node in source.__keepset_node__().walk():
-            if isinstance(node, ReadImages) and node.class_names is not None:
-                return list(node.class_names)
+            names = getattr(node, "class_names", None)
+            if names is not None:
+                return list(names)
         raise InvalidArgumentError(
-            f"{source!r} has no pictures whose labels are numbers of names; pass the folder, or "
-            "read it with labels='folder'"
+            f"{source!r} has no labels that are numbers of names, or several kinds of them; of "
+            "pictures pass the folder, or read it with labels='folder'"
         )
     folder = os.fspath(source).rstrip("/") or "/"
     if os.path.isdir(folder):
@@ -259,7 +262,7 @@ def read_webdataset(
     if not is_raw:
         node = DecodeSamples(
             parent=node,
-            size=_size(size),
+            size=picture_size(size),
             channels=channels,
             entries=chosen(decode) if has_parts else None,  # type: ignore[arg-type]
             parallelism=parallelism_for(num_parallel_calls, None, "thread"),

@@ -147,15 +147,26 @@ class RecipeReader:
         return np.frombuffer(base64.b64decode(told["bytes"]), dtype).reshape(shape).copy()
 
     def _named_data(self, name: str, rest: dict[str, Any]) -> Any:
-        what = f"{rest.get('dtype')} {rest.get('shape')}"
+        """What a recipe names and does not hold: an array, or one of the library's own values."""
+        is_array = "of" not in rest
+        what = str(rest.get("what"))
+        if is_array:
+            what = f"the array of {rest.get('dtype')} {rest.get('shape')}"
         if name not in self._data:
             raise RecipeError(
-                f"the recipe names an array of {what} and does not hold it; pass "
-                f"data={{{name!r}: array}}"
+                f"the recipe names {what} and does not hold it; pass "
+                f"data={{{name!r}: {'array' if is_array else '...'}}}"
             )
         value = self._data[name]
+        if not is_array:
+            kind = self._own_class(str(rest["of"]))
+            if not hasattr(kind, "from_data"):
+                raise RecipeError(f"{rest['of']} cannot be made by a recipe of data")
+            wanted = kind.__keepset_recipe__[1:]
+            given = {key: self._value(item) for key, item in rest.items() if key in wanted}
+            value = kind.from_data(value, **given)
         if fingerprint_of_value(value).digest != rest.get("digest"):
-            raise RecipeError(f"data[{name!r}] is not the array of {what} that the recipe names")
+            raise RecipeError(f"data[{name!r}] is not {what} that the recipe names")
         return value
 
     def _rows(self, told: Any, rest: Any) -> Any:
@@ -168,19 +179,25 @@ class RecipeReader:
         return self._wrap(self.nodes(stages)[-1])
 
     def _own_record(self, path: str, rest: dict[str, Any]) -> Any:
-        module, _, name = path.partition(":")
-        try:
-            kind = getattr(import_module(f"keepset.{module}"), name)
-        except (ImportError, AttributeError) as error:
-            raise RecipeError(f"{path} is not part of this version of keepset") from error
-        allowed = getattr(kind, "__keepset_recipe__", ())
-        if not allowed or not set(rest) <= set(allowed):
+        kind = self._own_class(path)
+        if not set(rest) <= set(kind.__keepset_recipe__):
             raise RecipeError(f"{path} cannot be made by a recipe")
         given = {key: self._value(item) for key, item in rest.items()}
         if "wrap" in {field.name for field in getattr(kind, "__dataclass_fields__", {}).values()}:
             given["wrap"] = self._wrap
         make = getattr(kind, "from_recipe", kind)
         return make(**given)
+
+    def _own_class(self, path: str) -> Any:
+        """One of the library's own classes, which recipes may make."""
+        module, _, name = path.partition(":")
+        try:
+            kind = getattr(import_module(f"keepset.{module}"), name)
+        except (ImportError, AttributeError) as error:
+            raise RecipeError(f"{path} is not part of this version of keepset") from error
+        if not getattr(kind, "__keepset_recipe__", ()):
+            raise RecipeError(f"{path} cannot be made by a recipe")
+        return kind
 
     def _function(self, told: Any, rest: Any) -> Any:
         if isinstance(told, str):

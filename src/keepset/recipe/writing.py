@@ -159,8 +159,15 @@ class RecipeWriter:
     def _own_record(self, value: Any, path: str) -> Any:
         """One of the library's own values, which says what it is made of."""
         kind = type(value)
-        told = {"$keepset": f"{kind.__module__.removeprefix('keepset.')}:{kind.__qualname__}"}
-        for name in kind.__keepset_recipe__:
+        where = f"{kind.__module__.removeprefix('keepset.')}:{kind.__qualname__}"
+        told: dict[str, Any] = {"$keepset": where}
+        names = kind.__keepset_recipe__
+        if hasattr(kind, "from_data") and value.nbytes > MOST_ARRAY_BYTES:
+            # Its content, which comes first, is named and not told, as that of a large array.
+            digest = fingerprint_of_value(value).digest
+            told = {"$data": f"{len(self.stages)}.{path}", "of": where, "digest": digest}
+            told["what"], names = f"the {repr(value).strip('<>')}", names[1:]
+        for name in names:
             told[name] = self._value(getattr(value, name), f"{path}.{name}")
         return told
 

@@ -1,0 +1,1 @@
+"""Hugging Face: data sets of the ``datasets`` package, in and out."""

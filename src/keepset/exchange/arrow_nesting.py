@@ -1,0 +1,104 @@
+"""Nested dicts as structs of Arrow: columns called ``a.b`` become fields, and columns again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from keepset.core.spec import Spec, spec_from_json
+from keepset.core.structure import Structure, structure_of
+from keepset.errors import KeepsetError
+from keepset.format.layout import Layout
+
+
+class Nesting:
+    """Puts the columns of elements of ``spec`` into a struct for each dict or tuple within them."""
+
+    def __init__(self, spec: Spec) -> None:
+        self.names = Layout(spec).names
+        self.structure = structure_of(spec)
+        self._is_flat = self.structure.is_leaf or _has_clash(self.structure)
+
+    def batch(self, flat: pa.RecordBatch) -> pa.RecordBatch:
+        """A batch that has a column for each leaf, nested."""
+        if self._is_flat:
+            return flat
+        columns = [(flat.schema.field(name), flat.column(name)) for name in self.names]
+        pairs = _fields(self.structure, iter(columns))
+        schema = pa.schema([field for field, _ in pairs], flat.schema.metadata)
+        return pa.RecordBatch.from_arrays([array for _, array in pairs], schema=schema)
+
+
+def _children(structure: Structure) -> Iterator[tuple[str, Structure]]:
+    keys = structure.keys or range(len(structure.children))
+    for key, child in zip(keys, structure.children, strict=True):
+        yield str(key), child
+
+
+def _has_clash(structure: Structure) -> bool:
+    """Whether two keys of one dict are the same as text, such as 1 and "1"."""
+    names = [key for key, _ in _children(structure)]
+    return len(set(names)) < len(names) or any(map(_has_clash, structure.children))
+
+
+def _fields(
+    structure: Structure, columns: Iterator[tuple[pa.Field, pa.Array]]
+) -> list[tuple[pa.Field, pa.Array]]:
+    """The fields of a dict or tuple, in the order in which they were written."""
+    made: dict[str, tuple[pa.Field, pa.Array]] = {}
+    for key, child in _children(structure):
+        if child.is_leaf:
+            field, array = next(columns)
+            made[key] = field.with_name(key), array
+        elif child.num_leaves:
+            inner = _fields(child, columns)
+            array = pa.StructArray.from_arrays(
+                [array for _, array in inner], fields=[field for field, _ in inner]
+            )
+            made[key] = pa.field(key, array.type, nullable=False), array
+    order: Any = structure.record if isinstance(structure.record, tuple) else ()
+    return [made[str(key)] for key in order if str(key) in made] or list(made.values())
+
+
+def flattened(table: pa.Table) -> pa.Table:
+    """The columns of which ``Nesting`` made structs; a table that is no such one as it is."""
+    layout = _layout_of(table.schema)
+    if layout is None or set(layout.names) <= set(table.schema.names):
+        return table
+    try:
+        columns = list(_leaves(layout.structure, table))
+    except (KeyError, IndexError, pa.ArrowException):
+        return table  # somebody has changed it
+    if len(columns) != len(layout.names):
+        return table
+    fields = [
+        pa.field(name, column.type) for name, column in zip(layout.names, columns, strict=True)
+    ]
+    return pa.Table.from_arrays(columns, schema=pa.schema(fields, table.schema.metadata))
+
+
+def _leaves(structure: Structure, table: pa.Table) -> Iterator[pa.ChunkedArray]:
+    for key, child in _children(structure):
+        if child.num_leaves:
+            yield from _leaves_below(child, table.column(key))
+
+
+def _leaves_below(structure: Structure, column: pa.ChunkedArray) -> Iterator[pa.ChunkedArray]:
+    if structure.is_leaf:
+        yield column
+        return
+    for key, child in _children(structure):
+        if child.num_leaves:
+            yield from _leaves_below(child, pc.struct_field(column, key))
+
+
+def _layout_of(schema: pa.Schema) -> Layout | None:
+    try:
+        facts: Any = json.loads((schema.metadata or {})[b"keepset"])
+        return Layout(spec_from_json(facts["spec"]))
+    except (ValueError, TypeError, KeyError, AttributeError, KeepsetError):
+        return None
