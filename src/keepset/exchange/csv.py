@@ -87,7 +87,7 @@ class _Head:
         self.form = _Form(delimiter, node.quote, tuple(node.null_values))
         self.records = CsvRecords(delimiter, node.quote)
         block = next(self._blocks(), Block(b"", 1))
-        first = next(iter(self.records.records(block.data)), Record(0, 0))
+        first = self.records.first(block.data)
         text = block.data[first.start : first.stop]
         self.start = 0  # of the rows, in the first block
         if node.header is True:
@@ -108,9 +108,9 @@ class _Head:
     def blocks(self) -> Iterator[Block]:
         """The text behind the header."""
         start = self.start
-        for data, line in self._blocks():
+        for data, line, has_end in self._blocks():
             if start < len(data):
-                yield Block(data[start:], line + line_ends(data[:start]))
+                yield Block(data[start:], line + line_ends(data[:start]), has_end)
             start = 0
 
     def types(self) -> dict[str, pa.DataType] | None:
@@ -125,16 +125,23 @@ class _Head:
         sample = next((block.data for block in self.blocks() if block.data.strip(b"\r\n")), b"")
         if not sample:
             return None
-        rows = b"\n".join(self._of_this_width(sample, self.records.records(sample)))
-        if not rows:
-            return None
         with arrow_damage(self.place):
-            table = self.form.inferred(rows, self.names)
+            table = self._inferred(sample)
+        if table is None:
+            return None
         # Text is kept as bytes. A column without any values may have some further down, and text
         # is what everything can be.
         texts = (pa.null(), pa.string())
         found = {f.name: pa.binary() if f.type in texts else f.type for f in table.schema}
         return found | {name: type for name, type in given.items() if name in found}
+
+    def _inferred(self, sample: bytes) -> pa.Table | None:
+        """Rows with the types that fit them, but for those of another width."""
+        try:
+            return self.form.inferred(sample, self.names)
+        except pa.ArrowInvalid:
+            rows = b"\n".join(self._of_this_width(sample, self.records.records(sample)))
+            return self.form.inferred(rows, self.names) if rows else None
 
     def _of_this_width(self, data: bytes, records: Sequence[Record]) -> Iterator[bytes]:
         """Those of some records that have as many fields as there are columns."""

@@ -68,13 +68,18 @@ class CsvRecords:
             return len(quotes) % 2 == 1
         return any(map(_is_open, self._pattern.finditer(data)))
 
+    def first(self, data: bytes) -> Record:
+        """The first record that is no empty line; an empty one if there is none."""
+        found = (each for each in self._pattern.finditer(data) if each["record"])
+        return next((Record(*each.span("record")) for each in found), Record(0, 0))
+
     def records(self, data: bytes) -> list[Record]:
         """All records but those that are empty lines."""
-        return [
-            Record(found.start(), found.end("record"), not _is_open(found))
-            for found in self._pattern.finditer(data)
-            if found["record"]
-        ]
+        found = [each for each in self._pattern.finditer(data) if each["record"]]
+        records = [Record(*each.span("record")) for each in found]
+        if records and _is_open(found[-1]):
+            records[-1] = records[-1]._replace(is_closed=False)
+        return records
 
     @cached_property
     def _pattern(self) -> re.Pattern[bytes]:

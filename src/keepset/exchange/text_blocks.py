@@ -23,6 +23,7 @@ class Block(NamedTuple):
 
     data: bytes
     line: int
+    has_end: bool = True  # of its last record, and not of the file within it
 
 
 def blocks_of(
@@ -48,7 +49,7 @@ def blocks_of(
                 path=place.name,
             )
     if waiting:
-        yield Block(waiting, line)
+        yield Block(waiting, line, False)
 
 
 def line_ends(data: bytes) -> int:

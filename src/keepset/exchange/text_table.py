@@ -46,7 +46,7 @@ class TextTable(RowFile):
         """What is wrong with a record that cannot be parsed, and what to do about it."""
 
     def is_cut(self, data: bytes) -> bool:
-        """Whether the last record of a block is not whole, though it may seem so."""
+        """Whether the last record of a file, which has no end, is not whole."""
         return False
 
     def chunks(self, start: int) -> Iterator[Chunk]:
@@ -63,7 +63,8 @@ class TextTable(RowFile):
 
     def _tables(self, block: Block, bad: BadRows) -> Iterator[tuple[pa.Table, _Lines]]:
         """The sound rows of a block, and the lines in which they begin."""
-        if self._rows is not None and not self.is_cut(block.data):
+        is_cut = not block.has_end and self.is_cut(block.data)
+        if self._rows is not None and not is_cut:
             try:
                 table = self.parse(block.data)
             except pa.ArrowInvalid:
