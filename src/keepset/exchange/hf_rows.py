@@ -111,8 +111,7 @@ class HfRows:
         lists = array if missing is None else array.drop_null()
         items, counts = lists, []
         for size in shape:
-            lengths = pc.list_value_length(items)
-            is_sound = size is None or pc.all(pc.equal(lengths, size)).as_py() is not False
+            is_sound = size is None or bool((_lengths(items) == size).all())
             if items.null_count or not is_sound:
                 raise ElementError(
                     f"{self._where}: {name!r} has an array that is not of the shape {shape}, in "
@@ -183,7 +182,15 @@ def _lists(like: pa.Array, items: pa.Array) -> pa.Array:
     """Lists of the same lengths, and missing where those are, of other items."""
     missing = missing_in(like)
     offsets = np.zeros(len(like) + 1, np.int64)
-    lengths = pc.list_value_length(like).fill_null(0).to_numpy(zero_copy_only=False)
-    np.cumsum(lengths, out=offsets[1:])
+    np.cumsum(_lengths(like), out=offsets[1:])
     mask = None if missing is None else pa.array(missing)
     return pa.LargeListArray.from_arrays(pa.array(offsets), items, mask=mask)
+
+
+def _lengths(lists: pa.Array) -> Array:
+    """How long lists are; missing ones count as empty."""
+    lengths = pc.list_value_length(lists)
+    if lengths.null_count:
+        lengths = lengths.fill_null(0)
+    found: Array = lengths.to_numpy(zero_copy_only=False)
+    return found

@@ -40,16 +40,16 @@ def features_for(schema: pa.Schema, given: Mapping[str, Any] | None) -> datasets
     )
 
 
-def _feature_of(type: pa.DataType) -> Any:
+def _feature_of(type: pa.DataType, is_in_list: bool = False) -> Any:
     if pa.types.is_struct(type):
         return {field.name: _feature_of(field.type) for field in type}
     sizes, inner = _sizes(type)
     is_array = len(sizes) in _ARRAYS and None not in sizes[1:] and _is_number(inner)
-    if is_array:
+    if is_array and not is_in_list:
         return _ARRAYS[len(sizes)](shape=tuple(sizes), dtype=_name(inner))
     if sizes:
         length = -1 if sizes[0] is None else sizes[0]
-        return datasets.List(_feature_of(type.value_type), length=length)
+        return datasets.List(_feature_of(type.value_type, is_in_list=True), length=length)
     return datasets.Value(_name(type))
 
 

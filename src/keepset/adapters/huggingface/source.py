@@ -71,10 +71,8 @@ def parts_of(dataset: Any) -> HfParts:
     positions = None
     if chosen is not None:
         positions = np.asarray(chosen.table.column(0)).astype(np.int64)
-    table = dataset.data.table
-    return HfParts(
-        _stored(table), dataset.features.to_dict(), columns, positions, _files(dataset.data, table)
-    )
+    table = _stored(dataset.data.table)
+    return HfParts(table, dataset.features.to_dict(), columns, positions, _files(dataset.data))
 
 
 def _stored(table: pa.Table) -> pa.Table:
@@ -87,18 +85,21 @@ def _stored(table: pa.Table) -> pa.Table:
     return table.replace_schema_metadata(None)
 
 
-def _files(data: Any, table: pa.Table) -> list[str] | None:
+def _files(data: Any) -> list[str] | None:
     """The files that a table is, if it was read from them and not changed since."""
     rows = getattr(data, "blocks", None) or [[data]]
     blocks = [block for row in rows for block in row]
     is_one_beside = all(len(row) == 1 for row in rows)
-    are_files = all(
-        type(block).__name__ == "MemoryMappedTable" and not getattr(block, "replays", True)
-        for block in blocks
-    )
-    if not is_one_beside or not are_files:
+    if not is_one_beside or not all(map(_is_file, blocks)):
         return None
     return [str(block.path) for block in blocks]
+
+
+def _is_file(block: Any) -> bool:
+    if type(block).__name__ != "MemoryMappedTable" or not hasattr(block, "replays"):
+        return False
+    # What was done to the table after it was read; notes beside it change nothing.
+    return all(step[0] == "replace_schema_metadata" for step in block.replays)
 
 
 class HfBatches:
