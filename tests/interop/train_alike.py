@@ -99,6 +99,7 @@ def repeated(data: Any) -> Any:
         yield from data
 
 
-train = {"torch": train_torch, "jax": train_jax, "keras": train_keras}[sys.argv[1]]
-found = train(batches(sys.argv[2]))
-print(json.dumps({"seen": seen, "weights": found.reshape(-1).tolist()}))
+if __name__ == "__main__":
+    train = {"torch": train_torch, "jax": train_jax, "keras": train_keras}[sys.argv[1]]
+    found = train(batches(sys.argv[2]))
+    print(json.dumps({"seen": seen, "weights": found.reshape(-1).tolist()}))
