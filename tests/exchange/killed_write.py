@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import keepset as ks
 from tests.exchange.doors import DOORS, Door
+
+import keepset as ks
 
 
 def main(door: Door, folder: Path) -> None:

@@ -72,7 +72,7 @@ def test_what_is_stored_and_what_is_compressed_may_be_in_one_file(tmp_path: Path
         file.writestr("README.txt", "not an array")
     expected = [{f"kind{kind}": np.int64(i + kind) for kind in kinds} for i in range(5000)]
     assert_elements_equal(list(ks.read_npz(path)), expected)
-    with pytest.raises(ks.NotAddressableError, match=r"some\.npz, which is compressed.*snapshot"):
+    with pytest.raises(ks.NotAddressableError, match=r"some\.npz, which is compressed.*save"):
         ks.read_npz(path)[3]
     assert ks.read_npz(path, columns="kind0")[3] == {"kind0": 3}
 

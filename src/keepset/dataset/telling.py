@@ -48,8 +48,9 @@ class Telling(BaseDataset):
 
         Example:
             >>> from keepset import Dataset
-            >>> Dataset.range(6).filter(lambda x: x % 2 == 0).to_recipe().stages[1]["predicate"]
-            {'$function': {'name': '<lambda>', 'source': 'lambda x: x % 2 == 0'}}
+            >>> recipe = Dataset.range(6).filter(lambda x: x % 2 == 0).to_recipe()
+            >>> recipe.stages[1]["predicate"]["$function"]["source"]
+            'lambda x: x % 2 == 0'
         """
         recipe: Recipe = recipes().Recipe.of(self._node, content=content)
         return recipe

@@ -12,7 +12,7 @@ import threading
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
@@ -26,6 +26,8 @@ from keepset.errors import ElementError
 from keepset.exchange.file_names import store_of
 from keepset.exchange.row_file import Place, RowFile
 
+# What helps where elements cannot be had by position.
+KEEP_FIRST: Final = "keep it with save(path), and load(path)"
 # How many files stay open for those who read here and there.
 _MOST_OPEN = 64
 
@@ -72,14 +74,14 @@ class FileRows(Node):
         if self._names is None:
             return f"{self.title} does not know its files before it runs"
         if not self.is_addressable:
-            return f"{self.title} reads its files from the beginning; keep it with save(path), and load(path)"
+            return f"{self.title} reads its files from the beginning; {KEEP_FIRST}"
         return self._obstacle
 
     @cached_property
     def _obstacle(self) -> str | None:
         for number, name in enumerate(self._names or []):
             if (reason := self._opened.obstacle(number)) is not None:
-                return f"{self.title} reads {name}, {reason}; keep it with save(path), and load(path)"
+                return f"{self.title} reads {name}, {reason}; {KEEP_FIRST}"
         return None
 
     def gather(self, indices: Array, run: Run) -> Chunk:

@@ -13,6 +13,7 @@ from keepset.core.node import stage
 from keepset.core.spec import Spec, TensorSpec
 from keepset.errors import CorruptRecordError, ElementError
 from keepset.exchange.exporting import RowWriter, unfit
+from keepset.exchange.file_rows import KEEP_FIRST
 from keepset.exchange.raw_records import TextLineDataset
 from keepset.exchange.tensorflow.compression import NONE, compression_named
 from keepset.storage import Store
@@ -45,7 +46,7 @@ class ReadText(TextLineDataset):
         return compression_of(store, file, self.compression_type)
 
     def obstacle(self) -> str | None:
-        return f"{self.title} reads its files from the beginning; keep it with save(path), and load(path)"
+        return f"{self.title} reads its files from the beginning; {KEEP_FIRST}"
 
 
 class TextWriter(RowWriter):
