@@ -17,11 +17,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 import keepset as ks
 from keepset import Dataset
 from keepset.core.run import start
+from keepset.nodes.chosen_rows import ChosenRows
 from keepset.snapshot.identity import identify, unseeded_stages
 from keepset.testing import assert_elements_equal, check_calls, check_dataset
 from keepset.testing.resources import nothing_left_behind
@@ -136,7 +140,23 @@ UNORDERED: dict[str, Any] = {"ordered": False}
 # Worker processes take half a second to start: a few checks, and those among the slow tests.
 PROCESSES: dict[str, Any] = {"quick": True}
 
+HF = HERE / "golden" / "huggingface"
+
 SOURCES = [
+    case("from_arrow", lambda: ks.from_arrow(pa.table({"x": pa.chunked_array([[1, 2], [3]]), "s": ["a", "b", "c"], "in": [{"l": [1]}, {"l": []}, {"l": [2, 3]}]}))),
+    case("from_arrow missing", lambda: ks.from_arrow(pa.table({"x": [1, None, 3], "y": [1, 2, 3]}), missing={"x": -1}, types={"y": "float32"}), [{"x": x, "y": y} for x, y in ((1, np.float32(1)), (-1, np.float32(2)), (3, np.float32(3)))]),
+    case("from_arrow failing", lambda: ks.from_arrow(pa.table({"x": [1, 2, None, 4]})), [{"x": 1}, {"x": 2}]),
+    case("from_arrow empty", lambda: ks.from_arrow(pa.table({"x": pa.array([], pa.int8())})), []),
+    case("from_arrow own", lambda: ks.from_arrow(Dataset.range(4).map(lambda x: (x, {"r": ks.Ragged.from_rows([[x], []])})).to_arrow())),
+    case("from_pandas", lambda: ks.from_pandas(pd.DataFrame({"x": [1.5, 2.5], "m": [np.eye(2)] * 2}))),
+    case("from_polars", lambda: ks.from_polars(pl.DataFrame({"x": [1, 2], "s": ["a", "b"]})), [{"x": 1, "s": "a"}, {"x": 2, "s": "b"}]),
+    case("read_hf", lambda: ks.read_hf(HF / "arrays")),
+    case("read_hf splits", lambda: ks.read_hf(HF / "splits", split="train"), [{"x": x} for x in range(5)]),
+    case("read_hf pictures", lambda: ks.read_hf(HF / "pictures", columns=["image", "gray"])),
+    case("read_hf pictures threads", lambda: ks.read_hf(HF / "pictures", columns=["image"], num_parallel_calls=2)),
+    case("read_hf bytes", lambda: ks.read_hf(HF / "pictures", decode=False)),
+    case("chosen_rows", lambda: Dataset(ChosenRows(parent=Dataset.range(9)._node, positions=np.array([8, 0, 0, 3]))), [8, 0, 0, 3]),
+    case("chosen_rows mapped", lambda: Dataset(ChosenRows(parent=Dataset.range(9).map(double)._node, positions=np.array([8, 3]))), [16, 6]),
     case("from_torch", lambda: ks.from_torch([{"x": i, "y": str(i)} for i in range(9)]), [{"x": i, "y": str(i)} for i in range(9)]),
     case("from_torch iterable", lambda: ks.from_torch(frozenset(range(5))), range(5)),
     case("range", lambda: Dataset.range(9), range(9)),

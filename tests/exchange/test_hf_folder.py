@@ -264,9 +264,9 @@ def test_arrays_are_what_their_lists_say(
     for _ in shape:
         kind = pa.list_(kind)
     table = pa.table({"x": pa.array(nested, kind)}).slice(start)
-    given = {"x": []} if shape[0] is None else {"x": -1}
+    given: dict[str, Any] = {"x": []} if shape[0] is None else {"x": -1}
     rows = HfRows(table.schema, {"x": {"array": shape}}, missing=given)
-    empty = [] if shape[0] is None else np.full(shape, -1).tolist()
+    empty = [] if shape[0] is None else np.full(sizes, -1).tolist()
     found = [row["x"].tolist() for row in rows.chunk(table).rows]
     assert found == [empty if each is None else each for each in nested[start:]]
 

@@ -69,16 +69,23 @@ def flattened(table: pa.Table) -> pa.Table:
     layout = _layout_of(table.schema)
     if layout is None or set(layout.names) <= set(table.schema.names):
         return table
-    try:
-        columns = list(_leaves(layout.structure, table))
-    except (KeyError, IndexError, pa.ArrowException):
+    if layout.structure.is_leaf or not _has_fields(table.schema, layout.structure):
         return table  # somebody has changed it
-    if len(columns) != len(layout.names):
-        return table
+    columns = list(_leaves(layout.structure, table))
     fields = [
         pa.field(name, column.type) for name, column in zip(layout.names, columns, strict=True)
     ]
     return pa.Table.from_arrays(columns, schema=pa.schema(fields, table.schema.metadata))
+
+
+def _has_fields(fields: Any, structure: Structure) -> bool:
+    """Whether a schema or a struct has the fields of a dict or tuple, and no others."""
+    found = {field.name: field.type for field in fields}
+    wanted = {key: child for key, child in _children(structure) if child.num_leaves}
+    return found.keys() == wanted.keys() and all(
+        child.is_leaf or (pa.types.is_struct(found[key]) and _has_fields(found[key], child))
+        for key, child in wanted.items()
+    )
 
 
 def _leaves(structure: Structure, table: pa.Table) -> Iterator[pa.ChunkedArray]:

@@ -49,12 +49,11 @@ def saved_folder(folder: str, split: str | None, options: dict[str, Any]) -> Sav
     if splits is not None:
         names = [str(name) for name in splits.get("splits", ())]
         if split not in names:
-            found = f"no {split!r}" if split is not None else "several of them"
+            known = ", ".join(map(repr, names)) or "none"
+            remedy = "say which one, such as" if split is None else f"there is no {split!r}; pass"
             raise InvalidArgumentError(
-                f"{place} holds a DatasetDict with the splits {', '.join(map(repr, names))}; "
-                f"{found}: pass split={names[0]!r}"
-                if names
-                else f"{place} holds a DatasetDict without splits"
+                f"{place} holds a DatasetDict with the splits {known}; {remedy} "
+                f"split={(names or ['train'])[0]!r}"
             )
         store, place = store.sub(f"{split}/"), f"{place}/{split}"
     elif split is not None:

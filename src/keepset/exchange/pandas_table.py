@@ -60,7 +60,7 @@ def _column(series: Any, name: str, missing: Collection[str]) -> Any:
     try:
         if not is_array:
             arrays = _arrays(series) if series.dtype == object else None
-            return pa.array(series, from_pandas=True) if arrays is None else _tensors(arrays)
+            return _inferred(series) if arrays is None else _tensors(arrays)
         values = series.to_numpy()
         if values.dtype.kind == "c":
             raise TypeError("Arrow has no complex numbers")
@@ -93,6 +93,15 @@ def _arrays(series: Any) -> list[Array] | None:
                 f"{first.dtype} of shape {first.shape}"
             )
     return values
+
+
+def _inferred(series: Any) -> Any:
+    found = pa.array(series, from_pandas=True)
+    if found.type == pa.list_(pa.null()) and all(
+        isinstance(each, np.ndarray) and each.dtype.kind in "OSU" for each in series
+    ):
+        return found.cast(pa.list_(pa.binary()))  # what arrays of objects hold, if anything
+    return found
 
 
 def _tensors(arrays: list[Array]) -> Any:

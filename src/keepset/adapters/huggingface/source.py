@@ -123,4 +123,8 @@ class HfBatches:
         raise Uncountable("an IterableDataset of Hugging Face")
 
     def __iter__(self) -> Iterator[pa.Table]:
-        return iter(self.dataset.with_format("arrow").iter(batch_size=_BATCH_ROWS))
+        # What is not in tables already becomes one by what the first row of each looks like, and
+        # an empty list has no type: such rows come one by one.
+        source = getattr(self.dataset, "_ex_iterable", None)
+        rows = _BATCH_ROWS if getattr(source, "iter_arrow", None) else 1
+        return iter(self.dataset.with_format("arrow").iter(batch_size=rows))
