@@ -152,6 +152,22 @@ def test_what_lies_under_a_missing_value_does_not_count() -> None:
     assert len(digests) == 1
 
 
+def test_a_column_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    import keepset.exchange.held_table as module
+
+    looked: list[str] = []
+
+    def content_digest(table: pa.Table, names: list[str]) -> dict[str, bytes]:
+        looked.extend(names)
+        return {name: name.encode() for name in names}
+
+    monkeypatch.setattr(module, "content_digest", content_digest)
+    ds = ks.from_arrow(TABLE)
+    for each in (ds.select("x"), ds, ds.batch(2)):
+        identify(each.__keepset_node__())
+    assert looked == ["x", "name"]
+
+
 def test_numbers_are_not_copied() -> None:
     numbers = np.arange(10_000)
     ds = ks.from_arrow(pa.table({"x": numbers}))
@@ -588,6 +604,11 @@ def test_columns_of_polars_are_what_they_mean() -> None:
 def test_columns_of_polars_that_no_element_can_have_are_refused(column: pl.Series) -> None:
     with pytest.raises(ks.InvalidArgumentError, match="the column 'x'"):
         ks.from_polars(pl.DataFrame({"x": column}))
+
+
+def test_a_field_may_be_called_as_it_likes() -> None:
+    given = pl.DataFrame({"Object": [{"Object": 1}]})
+    assert plain(ks.from_polars(given)[0]) == {"Object": {"Object": 1}}
 
 
 def test_elements_become_columns_of_polars() -> None:

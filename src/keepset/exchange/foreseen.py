@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from keepset.core.chunk import Chunk
 from keepset.core.column import column_spec
-from keepset.core.node import INFINITE, UNKNOWN, Node
+from keepset.core.node import INFINITE, Node
 from keepset.core.spec import Spec, common_supertype
 from keepset.errors import ElementError, InvalidArgumentError
 from keepset.exchange.exporting import empty_spec
@@ -50,12 +50,6 @@ def foreseen(node: Node, most_bytes: int = sys.maxsize) -> tuple[Spec, Iterator[
     if not held:
         return empty_spec(node, "a table"), iter(())
     return spec, _rest(held, chunks)
-
-
-def count_of(node: Node) -> int | None:
-    """How many elements there are, if that is known."""
-    length = node.cardinality()
-    return None if length == UNKNOWN else length
 
 
 def _common(one: Spec, other: Spec) -> Spec:

@@ -23,9 +23,16 @@ class HeldTable:
     # In a recipe a small one is told as a whole, and a large one is named.
     __keepset_recipe__ = ("stream", "names")
 
-    def __init__(self, table: pa.Table, names: Sequence[str] | None = None) -> None:
+    def __init__(
+        self,
+        table: pa.Table,
+        names: Sequence[str] | None = None,
+        digests: dict[str, bytes] | None = None,
+    ) -> None:
         self.table = table
         self.names: tuple[str, ...] = tuple(table.column_names if names is None else names)
+        # Those of columns that were looked at already: tables do not change.
+        self._digests: dict[str, bytes] = {} if digests is None else digests
 
     @classmethod
     def of(cls, source: Any) -> HeldTable:
@@ -64,12 +71,14 @@ class HeldTable:
 
     def only(self, names: Iterable[str]) -> HeldTable:
         """The same table, of which these columns count."""
-        return HeldTable(self.table, tuple(names))
+        return HeldTable(self.table, tuple(names), self._digests)
 
     def __keepset_fingerprint__(self) -> Any:
         kept = (self.table.schema.metadata or {}).get(b"keepset")
-        digests = content_digest(self.table, self.names)
-        return {"rows": self.table.num_rows, "columns": list(digests.items()), "spec": kept}
+        unknown = [name for name in self.names if name not in self._digests]
+        self._digests |= content_digest(self.table, unknown)
+        columns = [(name, self._digests[name]) for name in self.names]
+        return {"rows": self.table.num_rows, "columns": columns, "spec": kept}
 
     def __repr__(self) -> str:
         return f"<table of {self.table.num_rows:,} rows: {', '.join(self.names)}>"

@@ -21,7 +21,7 @@ def polars_table(frame: Any) -> pa.Table:
     for name in frame.columns:
         column = frame.get_column(name)
         try:
-            if "Object" in str(column.dtype):
+            if _holds_objects(column.dtype):
                 raise TypeError("it holds Python objects")
             columns[name] = column.to_arrow()
         except (pa.ArrowException, TypeError, ValueError) as error:
@@ -30,3 +30,9 @@ def polars_table(frame: Any) -> pa.Table:
                 "it out"
             ) from error
     return pa.table(columns)
+
+
+def _holds_objects(dtype: Any) -> bool:
+    """Whether values are addresses of objects, of which Arrow would make numbers."""
+    inner = [getattr(dtype, "inner", None), *(f.dtype for f in getattr(dtype, "fields", ()))]
+    return str(dtype) == "Object" or any(_holds_objects(each) for each in inner if each is not None)
