@@ -13,10 +13,12 @@ import pytest
 
 import keepset as ks
 
-# Adapters import their framework, so that they can be looked at only where it is installed.
+# Adapters import their framework, so that they can be looked at only where it is installed; so do
+# the scripts that made files with it.
 _ADAPTERS = {"huggingface": "datasets", "jax": "jax", "tensorflow": "tensorflow", "torch": "torch"}
 collect_ignore_glob = [
-    f"src/keepset/adapters/{name}*"
+    f"{folder}/{name}*"
+    for folder in ("src/keepset/adapters", "tests/golden")
     for name, framework in _ADAPTERS.items()
     if find_spec(framework) is None
 ]
