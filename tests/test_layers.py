@@ -47,7 +47,7 @@ SLOW = {
     "keepset.dataset.written_arrays",
     "keepset.dataset.written_tables",
     "keepset.dataset.written_images",
-    "keepset.exchange.memory_tables",
+    "keepset.exchange.memory.tables",
     "keepset.exchange.tensorflow.loading",
     "keepset.exchange.tensorflow.saving",
     "keepset.dataset.loaded_stages",

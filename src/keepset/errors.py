@@ -135,9 +135,7 @@ class NotCoveredError(KeepsetError, AttributeError):
 class RecipeError(KeepsetError, ValueError):
     """A pipeline cannot be told as a recipe, or a recipe not be read: ``stage``, at ``line``."""
 
-    def __init__(
-        self, message: str, *, stage: int | None = None, line: int | None = None
-    ) -> None:
+    def __init__(self, message: str, *, stage: int | None = None, line: int | None = None) -> None:
         super().__init__(message)
         self.stage, self.line = stage, line
 

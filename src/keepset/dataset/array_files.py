@@ -7,9 +7,9 @@ from typing import Any
 
 from keepset.dataset import Dataset
 from keepset.dataset.named_files import Files, chosen, named_files
-from keepset.exchange.hdf5 import ReadHdf5
-from keepset.exchange.npy import ReadNpy
-from keepset.exchange.npz import ReadNpz
+from keepset.exchange.arrays.npy import ReadNpy
+from keepset.exchange.arrays.npz import ReadNpz
+from keepset.exchange.hdf5.reading import ReadHdf5
 
 
 def read_npy(files: Files, *, columns: Sequence[str] | None = None, **options: Any) -> Dataset:

@@ -13,12 +13,12 @@ from keepset.dataset import Dataset
 from keepset.dataset.base import node_of
 from keepset.dataset.tensorflow_files import TFRecordDataset
 from keepset.errors import InvalidArgumentError
-from keepset.exchange.file_names import file_names, is_local
+from keepset.exchange.files.file_names import file_names, is_local
+from keepset.exchange.files.whole_run import chunks_of
 from keepset.exchange.tensorflow.compression import compression_named
 from keepset.exchange.tensorflow.infer_features import infer_features
 from keepset.exchange.tensorflow.saving import save_tensorflow
 from keepset.exchange.tensorflow.write_tfrecord import write_tfrecord
-from keepset.exchange.whole_run import chunks_of
 from keepset.snapshot.reading.opening import snapshots_below
 from keepset.snapshot.writing.progress import Progress
 from keepset.storage import open_store

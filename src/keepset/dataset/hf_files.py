@@ -18,14 +18,14 @@ from keepset.dataset.image_files import picture_size
 from keepset.dataset.memory_sources import named_types
 from keepset.dataset.named_files import chosen, naming
 from keepset.errors import InvalidArgumentError
-from keepset.exchange.decode_pictures import DecodePictures
-from keepset.exchange.from_arrow import FromArrow
-from keepset.exchange.held_table import HeldTable
-from keepset.exchange.hf_features import PICTURE, Features, FileLeaf, Form, parse_features
-from keepset.exchange.hf_folder import ReadHf, saved_folder
-from keepset.exchange.hf_rows import HfRows
-from keepset.exchange.pictures import pillow
-from keepset.exchange.skip_corrupt import sound
+from keepset.exchange.files.skip_corrupt import sound
+from keepset.exchange.huggingface.features import PICTURE, Features, FileLeaf, Form, parse_features
+from keepset.exchange.huggingface.folder import ReadHf, saved_folder
+from keepset.exchange.huggingface.rows import HfRows
+from keepset.exchange.images.decode_pictures import DecodePictures
+from keepset.exchange.images.pictures import pillow
+from keepset.exchange.memory.from_arrow import FromArrow
+from keepset.exchange.memory.held_table import HeldTable
 from keepset.nodes.chosen_rows import ChosenRows
 from keepset.nodes.from_generator import FromGenerator
 from keepset.nodes.iterating import Iterating

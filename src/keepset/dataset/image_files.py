@@ -14,14 +14,14 @@ from keepset.dataset.arguments import parallelism_for, whole_number
 from keepset.dataset.base import BaseDataset
 from keepset.dataset.named_files import Files, chosen, named_files, naming
 from keepset.errors import InvalidArgumentError
-from keepset.exchange.brace_names import expanded
-from keepset.exchange.image_labels import Labels, by_file, by_folder, labelled_paths
-from keepset.exchange.image_sources import ImageFiles, image_files, in_folder, sub_folders
-from keepset.exchange.images import ReadImages
-from keepset.exchange.path_list import parse_path_list
-from keepset.exchange.pictures import pillow
-from keepset.exchange.skip_corrupt import sound
-from keepset.exchange.webdataset import DecodeSamples, ReadWebdataset
+from keepset.exchange.files.skip_corrupt import sound
+from keepset.exchange.images.labels import Labels, by_file, by_folder, labelled_paths
+from keepset.exchange.images.path_list import parse_path_list
+from keepset.exchange.images.pictures import pillow
+from keepset.exchange.images.reading import ReadImages
+from keepset.exchange.images.sources import ImageFiles, image_files, in_folder, sub_folders
+from keepset.exchange.webdataset.brace_names import expanded
+from keepset.exchange.webdataset.reading import DecodeSamples, ReadWebdataset
 from keepset.nodes.from_tensor_slices import FromTensorSlices
 
 LabelSource: TypeAlias = str | os.PathLike[str] | Callable[[bytes], Any] | None

@@ -13,7 +13,7 @@ from keepset.dataset.base import BaseDataset
 
 def memory_tables() -> ModuleType:
     """The module that does the work; those who make no tables need not wait for it."""
-    import keepset.exchange.memory_tables as module
+    import keepset.exchange.memory.tables as module
 
     return module
 

@@ -10,10 +10,10 @@ import pyarrow as pa
 from keepset.core.dtypes import as_dtype, dtype_name
 from keepset.dataset import Dataset
 from keepset.dataset.named_files import chosen
-from keepset.exchange.from_arrow import FromArrow
-from keepset.exchange.held_table import HeldTable, table_of
-from keepset.exchange.pandas_table import pandas_table
-from keepset.exchange.polars_table import polars_table
+from keepset.exchange.memory.from_arrow import FromArrow
+from keepset.exchange.memory.held_table import HeldTable, table_of
+from keepset.exchange.memory.pandas_table import pandas_table
+from keepset.exchange.memory.polars_table import polars_table
 
 
 def from_arrow(

@@ -10,8 +10,8 @@ import numpy as np
 
 from keepset.core.node import Node
 from keepset.dataset.base import BaseDataset
-from keepset.exchange.file_names import file_names, is_local
-from keepset.exchange.remote_files import RemoteFiles
+from keepset.exchange.files.file_names import file_names, is_local
+from keepset.exchange.files.remote_files import RemoteFiles
 from keepset.nodes.from_tensor_slices import FromTensorSlices
 from keepset.nodes.list_files import ListFiles
 

@@ -8,10 +8,10 @@ from typing import Any
 from keepset.core.dtypes import as_dtype, dtype_name
 from keepset.dataset import Dataset
 from keepset.dataset.named_files import Files, chosen, named_files
-from keepset.exchange.arrow_file import ReadArrow
-from keepset.exchange.csv import ReadCsv
-from keepset.exchange.json_lines import ReadJsonLines
-from keepset.exchange.parquet import ReadParquet
+from keepset.exchange.arrow.file import ReadArrow
+from keepset.exchange.tables.csv import ReadCsv
+from keepset.exchange.tables.json_lines import ReadJsonLines
+from keepset.exchange.tables.parquet import ReadParquet
 
 
 def read_parquet(

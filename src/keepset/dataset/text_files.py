@@ -7,8 +7,8 @@ from typing import Any
 from keepset.dataset import Dataset
 from keepset.dataset.arguments import whole_number
 from keepset.dataset.named_files import Files, named_files
-from keepset.exchange.fixed_length import ReadFixedLength
-from keepset.exchange.text import ReadText
+from keepset.exchange.text.fixed_length import ReadFixedLength
+from keepset.exchange.text.lines import ReadText
 
 
 def read_text(files: Files, *, compression: str | None = None, **options: Any) -> Dataset:

@@ -7,10 +7,10 @@ from functools import partial
 from typing import Any
 
 from keepset.core.node import Node
-from keepset.exchange.exporting import export
-from keepset.exchange.hdf5_writer import Hdf5Writer, check_hdf5_arguments
-from keepset.exchange.npy import NpyWriter
-from keepset.exchange.npz import NpzWriter
+from keepset.exchange.arrays.npy import NpyWriter
+from keepset.exchange.arrays.npz import NpzWriter
+from keepset.exchange.files.exporting import export
+from keepset.exchange.hdf5.writer import Hdf5Writer, check_hdf5_arguments
 
 
 def write_npy(

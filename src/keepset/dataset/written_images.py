@@ -9,12 +9,12 @@ from typing import Any
 from keepset.core.node import Node
 from keepset.dataset.arguments import positive
 from keepset.errors import InvalidArgumentError
-from keepset.exchange.exporting import export
-from keepset.exchange.path_list import PathListWriter
-from keepset.exchange.pictures import check_quality
-from keepset.exchange.text import TextWriter
-from keepset.exchange.webdataset_writer import SampleWriter, export_shards, has_number, is_gzip
-from keepset.exchange.write_images import write_images as write_images
+from keepset.exchange.files.exporting import export
+from keepset.exchange.images.path_list import PathListWriter
+from keepset.exchange.images.pictures import check_quality
+from keepset.exchange.images.writing import write_images as write_images
+from keepset.exchange.text.lines import TextWriter
+from keepset.exchange.webdataset.writer import SampleWriter, export_shards, has_number, is_gzip
 
 _PICTURES = {"png": "png", "jpg": "jpg", "jpeg": "jpg", "webp": "webp"}
 

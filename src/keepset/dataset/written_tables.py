@@ -9,11 +9,12 @@ from typing import Any
 
 from keepset.core.node import Node
 from keepset.errors import InvalidArgumentError
-from keepset.exchange import arrow_file, parquet
-from keepset.exchange.csv import delimiter_of
-from keepset.exchange.csv_writer import CsvWriter
-from keepset.exchange.exporting import export
-from keepset.exchange.json_writer import JsonLinesWriter
+from keepset.exchange.arrow import file as arrow_file
+from keepset.exchange.files.exporting import export
+from keepset.exchange.tables import parquet
+from keepset.exchange.tables.csv import delimiter_of
+from keepset.exchange.tables.csv_writer import CsvWriter
+from keepset.exchange.tables.json_writer import JsonLinesWriter
 
 
 def write_parquet(

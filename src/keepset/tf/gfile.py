@@ -9,7 +9,7 @@ import shutil
 from typing import Any
 
 from keepset.errors import NoFilesError
-from keepset.exchange.file_names import file_names, is_local, store_of
+from keepset.exchange.files.file_names import file_names, is_local, store_of
 from keepset.storage import open_store
 from keepset.tf.not_covered import not_covered
 

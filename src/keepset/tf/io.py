@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from keepset.exchange.file_names import store_of
+from keepset.exchange.files.file_names import store_of
 from keepset.exchange.tensorflow.features import (
     FixedLenFeature,
     FixedLenSequenceFeature,

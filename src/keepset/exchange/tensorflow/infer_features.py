@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from keepset.errors import CorruptRecordError, ElementError
-from keepset.exchange.file_names import file_names, store_of
+from keepset.exchange.files.file_names import file_names, store_of
 from keepset.exchange.tensorflow.compression import pieces_of, sniff
 from keepset.exchange.tensorflow.example_columns import all_features
 from keepset.exchange.tensorflow.features import (

@@ -13,7 +13,7 @@ import numpy as np
 
 from keepset.core.dtypes import Array
 from keepset.core.fingerprint.facts import digest_of
-from keepset.exchange.file_names import is_local, store_of
+from keepset.exchange.files.file_names import is_local, store_of
 from keepset.exchange.tensorflow.compression import NONE, pieces_of
 from keepset.exchange.tensorflow.record_scan import HEAD_BYTES
 from keepset.exchange.tensorflow.records import RecordReader

@@ -16,6 +16,7 @@ from keepset.core.column import column_spec
 from keepset.core.node import INFINITE, Node
 from keepset.core.spec import LeafSpec, Spec, common_supertype, structure_and_leaves
 from keepset.errors import ElementError, InvalidArgumentError, UnknownSpecError
+from keepset.exchange.files.whole_run import chunks_of
 from keepset.exchange.tensorflow.components import messages_of, stored_dtype
 from keepset.exchange.tensorflow.compression import compression_named
 from keepset.exchange.tensorflow.part_file import PartFile
@@ -23,7 +24,6 @@ from keepset.exchange.tensorflow.record_writer import RecordWriter
 from keepset.exchange.tensorflow.saved_files import METADATA, SPEC
 from keepset.exchange.tensorflow.snapshot_metadata import Metadata, metadata_message
 from keepset.exchange.tensorflow.spec_proto import spec_message
-from keepset.exchange.whole_run import chunks_of
 from keepset.snapshot.writing.progress import Progress
 from keepset.snapshot.writing.sharding import shards_of
 from keepset.storage import Store, open_store

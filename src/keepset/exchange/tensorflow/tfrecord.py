@@ -23,7 +23,7 @@ from keepset.errors import (
     ElementError,
     InvalidArgumentError,
 )
-from keepset.exchange.file_names import store_of
+from keepset.exchange.files.file_names import store_of
 from keepset.exchange.tensorflow.compression import NONE, compression_named, pieces_of, sniff
 from keepset.exchange.tensorflow.masked_crc import masked_crc
 from keepset.exchange.tensorflow.record_index import index_of

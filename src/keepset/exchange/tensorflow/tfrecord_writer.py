@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from keepset.errors import InvalidArgumentError
-from keepset.exchange.file_names import store_of
+from keepset.exchange.files.file_names import store_of
 from keepset.exchange.tensorflow.compression import compression_named
 from keepset.exchange.tensorflow.record_writer import RecordWriter
 

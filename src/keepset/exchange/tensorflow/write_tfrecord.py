@@ -11,13 +11,13 @@ from keepset.core.dtypes import StringType
 from keepset.core.node import Node
 from keepset.core.spec import Spec, TensorSpec, spec_of
 from keepset.errors import ElementError, InvalidArgumentError
-from keepset.exchange.file_names import is_local, store_of
+from keepset.exchange.files.file_names import is_local, store_of
+from keepset.exchange.files.whole_run import check_finite, chunks_of
 from keepset.exchange.tensorflow.compression import compression_named
 from keepset.exchange.tensorflow.features import FeatureDescription
 from keepset.exchange.tensorflow.part_file import PartFile
 from keepset.exchange.tensorflow.record_writer import RecordWriter, Target
 from keepset.exchange.tensorflow.write_examples import ExampleWriter
-from keepset.exchange.whole_run import check_finite, chunks_of
 from keepset.snapshot.writing.progress import Progress
 
 

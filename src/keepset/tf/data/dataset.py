@@ -11,8 +11,8 @@ from keepset.dataset import Dataset as KeepsetDataset
 from keepset.dataset.base import node_of
 from keepset.dataset.tensorflow_files import TFRecordDataset as _Records
 from keepset.dataset.tensorflow_files import raw_files
-from keepset.exchange.raw_records import FixedLengthRecordDataset as _FixedLength
-from keepset.exchange.raw_records import TextLineDataset as _TextLines
+from keepset.exchange.text.raw_records import FixedLengthRecordDataset as _FixedLength
+from keepset.exchange.text.raw_records import TextLineDataset as _TextLines
 from keepset.tf.tensor import Tensor, literal, tensored, untensored
 
 

@@ -1,0 +1,1 @@
+"""Arrow's record batches as chunks, and chunks as record batches."""

@@ -1,0 +1,1 @@
+"""What all files have in common: names, rows, new ones."""

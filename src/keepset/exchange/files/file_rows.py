@@ -1,0 +1,270 @@
+"""FileRows: the rows of files of another format, one file after another.
+
+A format is a subclass that opens one file. This gives it everything that files have in common: many
+of them, on a disk or in a bucket; a length, and elements by position, where the format knows them;
+some columns only; states that are restored without reading what lies before.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import Any, ClassVar, Final
+
+import numpy as np
+
+from keepset.core.chunk import EMPTY, Chunk, concat
+from keepset.core.cursor import Cursor, State
+from keepset.core.dtypes import Array
+from keepset.core.node import UNKNOWN, Node, must_run, stage
+from keepset.core.run import Run
+from keepset.core.spec import Spec
+from keepset.errors import ElementError
+from keepset.exchange.files.file_names import store_of
+from keepset.exchange.files.row_file import Place, RowFile
+
+# What helps where elements cannot be had by position.
+KEEP_FIRST: Final = "keep it with save(path), and load(path)"
+# How many files stay open for those who read here and there.
+_MOST_OPEN = 64
+
+
+@stage
+class FileRows(Node):
+    """The rows of the files that ``parent`` names; of their ``columns``, if not all are wanted."""
+
+    parent: Node
+    columns: tuple[Any, ...] | None = None
+    store_options: Any = None
+
+    # What a format can do: tell its length, give rows by position, read some columns only.
+    knows_length: ClassVar[bool] = False
+    is_addressable: ClassVar[bool] = False
+    has_columns: ClassVar[bool] = True
+
+    @abstractmethod
+    def open_file(self, place: Place) -> RowFile:
+        """Open one file."""
+
+    def cursor(self, run: Run) -> Cursor:
+        return _FileRowsCursor(self, self.parent.cursor(run.input(0)))
+
+    def cardinality(self) -> int:
+        if not self.knows_length or self._names is None:
+            return UNKNOWN
+        starts = self._starts
+        return UNKNOWN if starts is None else int(starts[-1])
+
+    def infer_spec(self, spec: Callable[[Node], Spec]) -> Spec:
+        known = self._opened.first_spec if self._names else None
+        return must_run() if known is None else known
+
+    def project(self, keys: tuple[Any, ...]) -> Node | None:
+        known = self.known_spec()
+        if not self.has_columns or known is None or not isinstance(known[0], dict):
+            return None
+        if not set(keys) <= set(known[0]):
+            return None  # whoever selects says what there is
+        return self.replaced(columns=tuple(key for key in known[0] if key in keys))
+
+    def obstacle(self) -> str | None:
+        if self._names is None:
+            return f"{self.title} does not know its files before it runs"
+        if not self.is_addressable:
+            return f"{self.title} reads its files from the beginning; {KEEP_FIRST}"
+        return self._obstacle
+
+    @cached_property
+    def _obstacle(self) -> str | None:
+        for number, name in enumerate(self._names or []):
+            if (reason := self._opened.obstacle(number)) is not None:
+                return f"{self.title} reads {name}, {reason}; {KEEP_FIRST}"
+        return None
+
+    def gather(self, indices: Array, run: Run) -> Chunk:
+        starts = self._starts
+        assert starts is not None
+        files = np.searchsorted(starts, indices, side="right") - 1
+        numbers = np.unique(files).tolist()
+        if len(numbers) == 1:
+            return self._opened.gather(numbers[0], indices - starts[numbers[0]])
+        places = [np.flatnonzero(files == number) for number in numbers]
+        parts = [
+            self._opened.gather(number, indices[place] - starts[number])
+            for number, place in zip(numbers, places, strict=True)
+        ]
+        back = np.empty(len(indices), np.int64)
+        back[np.concatenate(places)] = np.arange(len(indices))
+        return concat(parts).take(back)
+
+    def place_of(self, name: str) -> Place:
+        return Place(name, *store_of(name, self.store_options))
+
+    @cached_property
+    def _names(self) -> list[str] | None:
+        """The files, if they are known before anything runs."""
+        named = self.parent.file_names
+        if named is None:
+            tensors = getattr(self.parent, "tensors", None)
+            if isinstance(tensors, np.ndarray) and tensors.dtype == object and tensors.ndim == 1:
+                named = tensors.tolist()
+        return None if named is None else [os.fsdecode(name) for name in named]
+
+    @cached_property
+    def _starts(self) -> Array | None:
+        """Before which row each file begins, and the number of all rows; None if unknown."""
+        lengths = [self._opened.length(number) for number in range(len(self._names or []))]
+        if None in lengths:
+            return None
+        return np.cumsum([0, *lengths])
+
+    @cached_property
+    def _opened(self) -> _OpenFiles:
+        return _OpenFiles(self, self._names or [])
+
+
+class _OpenFiles:
+    """Files that are open for reading anywhere, in this process."""
+
+    def __init__(self, node: FileRows, names: list[str]) -> None:
+        self._node, self._names = node, names
+        self._lock = threading.Lock()
+        self._files: dict[int, RowFile] = {}
+        self._process = os.getpid()
+
+    @cached_property
+    def first_spec(self) -> Spec:
+        with self._lock:
+            return self._file(0).spec
+
+    def length(self, number: int) -> int | None:
+        with self._lock:
+            return self._file(number).length
+
+    def obstacle(self, number: int) -> str | None:
+        with self._lock:
+            return self._file(number).obstacle
+
+    def gather(self, number: int, rows: Array) -> Chunk:
+        with self._lock:
+            return self._file(number).gather(rows)
+
+    def _file(self, number: int) -> RowFile:
+        if self._process != os.getpid():
+            # What a parent process has open is not for its children: some libraries keep a
+            # position, others threads.
+            self._files, self._process = {}, os.getpid()
+        file = self._files.pop(number, None)
+        if file is None:
+            if len(self._files) >= _MOST_OPEN:
+                self._files.pop(next(iter(self._files))).close()
+            name = self._names[number]
+            file = self._node.open_file(self._node.place_of(name))
+            if number:
+                check_alike(file.spec, name, self._first(), self._names[0])
+        self._files[number] = file
+        return file
+
+    def _first(self) -> Spec:
+        return self._file(0).spec
+
+
+def check_alike(spec: Spec, name: str, first: Spec, first_name: str) -> None:
+    """An error if two files have rows of different types."""
+    if spec is not None and first is not None and spec != first:
+        raise ElementError(
+            f"{name} has rows of the type {spec}, but {first_name} has {first}; read them apart, "
+            "and bring them to one type with map before they are concatenated"
+        )
+
+
+class _FileRowsCursor(Cursor):
+    def __init__(self, node: FileRows, parent: Cursor) -> None:
+        self._node, self._parent = node, parent
+        self._before: State = {}  # where the parent was before the file that is open
+        self._file: RowFile | None = None
+        self._chunks: Iterator[Chunk] = iter(())
+        self._rest: Chunk = EMPTY
+        self._given = 0  # of the file that is open
+        self._first: tuple[Spec, str] | None = None
+
+    def read(self, max_rows: int) -> Chunk:
+        while self._file is not None or self._open(0):
+            if not len(self._rest):
+                self._rest = self._next()
+            if len(self._rest):
+                chunk, self._rest = self._rest[:max_rows], self._rest[max_rows:]
+                self._given += len(chunk)
+                return chunk
+            self._close_file()
+        return EMPTY
+
+    def _next(self) -> Chunk:
+        try:
+            return next((chunk for chunk in self._chunks if len(chunk)), EMPTY)
+        except BaseException:
+            self._chunks = iter(())  # behind an error the file is over
+            raise
+
+    def skip(self, count: int) -> int:
+        skipped = 0
+        while skipped < count and (self._file is not None or self._open(0)):
+            assert self._file is not None
+            length = self._file.length
+            if length is None:
+                return skipped + super().skip(count - skipped)
+            step = min(count - skipped, length - self._given)
+            skipped += step
+            self._go_to(self._given + step)
+            if self._given == length:
+                self._close_file()
+        return skipped
+
+    def _open(self, row: int) -> bool:
+        """Go on to the next file, and in it to a row."""
+        self._before = self._parent.state()
+        chunk = self._parent.read(1)
+        if not len(chunk):
+            return False
+        name = chunk.rows[0]
+        if not isinstance(name, bytes):
+            raise ElementError(
+                f"{self._node.title} needs names of files, and one is a {type(name).__name__}"
+            )
+        place = self._node.place_of(os.fsdecode(name))
+        file = self._node.open_file(place)
+        if self._first is not None:
+            check_alike(file.spec, place.name, *self._first)
+        elif file.spec is not None:
+            self._first = file.spec, place.name
+        self._file = file
+        self._go_to(row)
+        return True
+
+    def _go_to(self, row: int) -> None:
+        assert self._file is not None
+        self._chunks, self._rest, self._given = self._file.chunks(row), EMPTY, row
+
+    def _close_file(self) -> None:
+        file, self._file = self._file, None
+        self._chunks, self._rest = iter(()), EMPTY
+        if file is not None:
+            file.close()
+
+    def state(self) -> State:
+        if self._file is None:
+            return {"parent": self._parent.state(), "given": None}
+        return {"parent": self._before, "given": self._given}
+
+    def restore(self, state: State) -> None:
+        self._close_file()
+        self._parent.restore(state["parent"])
+        if state["given"] is not None:
+            self._open(state["given"])
+
+    def close(self) -> None:
+        self._close_file()
+        self._parent.close()

@@ -1,0 +1,54 @@
+"""The h5py package: how to come by it, and what its errors mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from keepset.errors import KeepsetError, MissingExtraError, StorageError
+from keepset.exchange.files.range_file import open_to_read
+from keepset.exchange.files.row_file import Place
+from keepset.storage import LocalStore
+
+
+def h5py() -> Any:
+    """The package, which is an extra."""
+    try:
+        import h5py as package
+    except ImportError as error:
+        raise MissingExtraError(
+            "HDF5 files need h5py; install it with: pip install 'keepset[hdf5]'"
+        ) from error
+    return package
+
+
+def open_hdf5(place: Place) -> Any:
+    """Open a file to read."""
+    library = h5py()
+    file = open_to_read(place)
+    if isinstance(place.store, LocalStore):
+        # It is there and may be read. The library does the rest better by itself.
+        file.close()
+        with damage_of(place):
+            return library.File(place.store.object_url(place.file), "r")
+    with damage_of(place):
+        return library.File(file, "r")
+
+
+@contextmanager
+def damage_of(place: Place, name: str = "it", row: int = 0) -> Iterator[None]:
+    """Whatever a damaged file makes go wrong in the library is an error that names the file."""
+    try:
+        yield
+    except KeepsetError:
+        raise
+    except Exception as error:
+        reason = str(error) or type(error).__name__
+        if isinstance(error, BlockingIOError):
+            raise StorageError(
+                f"{place.name} is being written by another program ({reason}); read it when that "
+                "has closed it",
+                url=place.name,
+            ) from error
+        raise place.damaged(f"{name} is damaged ({reason})", record=row) from error

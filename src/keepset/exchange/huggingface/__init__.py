@@ -1,0 +1,1 @@
+"""Folders that Hugging Face datasets saved, read without it."""

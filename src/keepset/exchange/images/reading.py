@@ -1,0 +1,153 @@
+"""ReadImages: the pictures of files, decoded or as they are, with their labels."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from keepset.core.cursor import Cursor
+from keepset.core.dtypes import string
+from keepset.core.element import to_element
+from keepset.core.node import Node, must_run, stage
+from keepset.core.run import Run
+from keepset.core.spec import Spec, TensorSpec
+from keepset.errors import CorruptRecordError, ElementError, InvalidArgumentError
+from keepset.exchange.files.file_names import is_local, store_of
+from keepset.exchange.images.pictures import PixelFormat
+from keepset.nodes.parallel import ParallelCursor, Parallelism
+from keepset.nodes.row_loop import Step
+from keepset.nodes.rowwise import RowStage
+from keepset.storage.failures import reading
+
+IMAGE, LABEL, PATH = "image", "label", "path"
+
+
+@stage
+class ReadImages(RowStage):
+    """The picture of each file that ``parent`` names.
+
+    Attributes:
+        is_labelled: Whether the parent gives pairs of a name and a label.
+        label_of: Gives the label of a name, if the parent does not.
+        decode: Whether pixels are wanted, of this size and number of channels; else the bytes.
+        class_names: What the labels stand for, if they are numbers of names.
+        keys: The entries that are wanted, if not all are: without the picture no file is opened.
+    """
+
+    is_labelled: bool = False
+    label_of: Callable[[bytes], Any] | None = None
+    decode: bool = True
+    size: tuple[int, int] | None = None
+    channels: int = 3
+    class_names: tuple[str, ...] | None = None
+    keys: tuple[str, ...] | None = None
+    store_options: Any = None
+    parallelism: Parallelism | None = None
+
+    def __post_init__(self) -> None:
+        if not self.decode and (self.size is not None or self.channels != 3):
+            raise InvalidArgumentError(
+                "with decode=False the bytes of the files are kept as they are; leave out size and "
+                "channels"
+            )
+        if self.decode:
+            PixelFormat(self.size, self.channels)  # an error if there are no such pixels
+
+    def cursor(self, run: Run) -> Cursor:
+        if self.parallelism is None:
+            return super().cursor(run)
+        return ParallelCursor(self, self.parallelism, run)
+
+    @property
+    def fuses(self) -> bool:
+        return self.parallelism is None
+
+    def steps(self, run: Run) -> list[Step]:
+        reader = _Reader(
+            self._wanted, self.is_labelled, self.label_of, self._pixels, self.store_options
+        )
+        return [Step("convert", reader, self.title)]
+
+    def cardinality(self) -> int:
+        return self.parent.cardinality()
+
+    def infer_spec(self, spec: Callable[[Node], Spec]) -> Spec:
+        specs: dict[str, Spec] = {}
+        for key in self._wanted:
+            if key == IMAGE and self._pixels is not None:
+                specs[key] = TensorSpec(self._pixels.shape, np.uint8)
+            elif key == LABEL:
+                specs[key] = spec(self.parent)[1] if self.is_labelled else must_run()
+            else:
+                specs[key] = TensorSpec((), string)
+        return specs
+
+    def project(self, keys: tuple[Any, ...]) -> Node | None:
+        if not set(keys) <= set(self._wanted):
+            return None
+        return self.replaced(keys=tuple(key for key in self._wanted if key in keys))
+
+    @cached_property
+    def _pixels(self) -> PixelFormat | None:
+        return PixelFormat(self.size, self.channels) if self.decode else None
+
+    @property
+    def _wanted(self) -> tuple[str, ...]:
+        if self.keys is not None:
+            return self.keys
+        has_label = self.is_labelled or self.label_of is not None
+        return (IMAGE, LABEL, PATH) if has_label else (IMAGE, PATH)
+
+
+class _Reader:
+    """Makes an element of a name; it may travel to another process."""
+
+    def __init__(
+        self,
+        keys: tuple[str, ...],
+        is_labelled: bool,
+        label_of: Callable[[bytes], Any] | None,
+        pixels: PixelFormat | None,
+        options: Any,
+    ) -> None:
+        self._keys, self._is_labelled = keys, is_labelled
+        self._label_of, self._pixels, self._options = label_of, pixels, options
+
+    def __call__(self, named: Any) -> dict[str, Any]:
+        path, label = named if self._is_labelled else (named, None)
+        if not isinstance(path, bytes):
+            raise ElementError(f"names of files are needed, and one is a {type(path).__name__}")
+        element: dict[str, Any] = {}
+        for key in self._keys:
+            if key == IMAGE:
+                element[key] = self._image(os.fsdecode(path))
+            elif key == PATH:
+                element[key] = path
+            else:
+                given = self._label_of is not None
+                element[key] = to_element(self._label_of(path)) if given else label  # type: ignore[misc]
+        return element
+
+    def _image(self, name: str) -> Any:
+        data = self._bytes(name)
+        if self._pixels is None:
+            return data
+        try:
+            return self._pixels.decode(data)
+        except ValueError as error:
+            raise CorruptRecordError(
+                f"{name} cannot be read: {error}; restore the file from a copy, or leave such "
+                'files out with on_corrupt="skip"',
+                path=name,
+            ) from error
+
+    def _bytes(self, name: str) -> bytes:
+        if is_local(name):
+            with reading(name), open(name, "rb") as file:
+                return file.read()
+        store, file_name = store_of(name, self._options)
+        return store.read(file_name)

@@ -1,0 +1,93 @@
+"""Image sources: which files of pictures are meant by a folder, a pattern, a list of paths."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from keepset.errors import NoFilesError
+from keepset.exchange.files.file_names import file_names, is_local
+from keepset.exchange.images.path_list import parse_path_list
+from keepset.exchange.images.pictures import ENDINGS
+from keepset.storage import open_store
+
+
+class ImageFiles(NamedTuple):
+    """Names of files, and the folder that all of them were found in, if that is how it was."""
+
+    names: list[str]
+    folder: str | None = None
+
+
+def image_files(source: Any, options: dict[str, Any]) -> ImageFiles:
+    """The files that are meant: by a folder, a pattern, a list, or a file that lists them.
+
+    Raises:
+        NoFilesError: There is none.
+    """
+    if not isinstance(source, str | bytes | os.PathLike):
+        return _filled(file_names(source, options), source)
+    name = os.fsdecode(source)
+    if is_local(name):
+        if os.path.isdir(name):
+            return in_folder(name, options)
+        if os.path.isfile(name) and not is_picture(name):
+            return _filled(parse_path_list(name, options), source)
+        return _filled(_existing(file_names(name, options)), source)
+    if any(sign in name for sign in "*?["):
+        return _filled(file_names(name, options), source)
+    if is_picture(name):
+        return ImageFiles([name])
+    if name.endswith((".txt", ".csv", ".lst")):
+        return _filled(parse_path_list(name, options), source)
+    return in_folder(name, options)
+
+
+def is_picture(name: str) -> bool:
+    """Whether a file is called like a picture."""
+    return name.rpartition(".")[2].lower() in ENDINGS and "." in name
+
+
+def in_folder(folder: str, options: dict[str, Any]) -> ImageFiles:
+    """The pictures below a folder, in the order of their names; hidden ones do not count."""
+    root = folder.rstrip("/") or "/"
+    found = (info.name for info in open_store(root, **options).list())
+    names = [_joined(root, name) for name in found if is_picture(name) and not _is_hidden(name)]
+    if not names:
+        raise NoFilesError(
+            f"there are no pictures below {folder!r}: no file ends with one of "
+            f"{', '.join(ENDINGS)}; check the folder"
+        )
+    return ImageFiles(names, root)
+
+
+def sub_folders(folder: str, names: Iterable[str]) -> list[str]:
+    """The folders in a folder that holds these files, sorted; on a disk, empty ones as well."""
+    start = len(_joined(folder, ""))
+    found = {name[start:].partition("/")[0] for name in names if "/" in name[start:]}
+    if is_local(folder):
+        with os.scandir(folder) as entries:
+            found |= {e.name for e in entries if e.is_dir() and not _is_hidden(e.name)}
+    return sorted(found)
+
+
+def _joined(folder: str, name: str) -> str:
+    return f"{folder.rstrip('/')}/{name}"
+
+
+def _is_hidden(name: str) -> bool:
+    return name.startswith(".") or "/." in name
+
+
+def _existing(names: list[str]) -> list[str]:
+    for name in names:
+        if not os.path.exists(name):
+            raise NoFilesError(f"there is no file or folder {name!r}; check the path")
+    return names
+
+
+def _filled(names: list[str], source: Any) -> ImageFiles:
+    if not names:
+        raise NoFilesError(f"{source!r:.80} names no pictures")
+    return ImageFiles(names)

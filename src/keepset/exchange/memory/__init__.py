@@ -1,0 +1,1 @@
+"""Tables in memory: Arrow, pandas and Polars."""

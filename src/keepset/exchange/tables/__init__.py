@@ -1,0 +1,1 @@
+"""Files of tables: CSV, JSON lines, Parquet."""

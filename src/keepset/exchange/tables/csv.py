@@ -1,0 +1,321 @@
+"""CSV and TSV: tables as text, whose types are found from the first rows and then fixed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pa_csv
+
+from keepset.core.dtypes import as_dtype
+from keepset.core.node import stage
+from keepset.errors import ElementError, InvalidArgumentError
+from keepset.exchange.arrow.rows import ArrowRows
+from keepset.exchange.arrow.source import arrow_damage
+from keepset.exchange.arrow.values import arrow_type
+from keepset.exchange.files.file_rows import FileRows
+from keepset.exchange.files.row_file import Place, RowFile
+from keepset.exchange.tables.bad_rows import check_policy
+from keepset.exchange.tables.csv_records import CsvRecords, Record
+from keepset.exchange.tables.text_blocks import Block, blocks_of, codec_named, line_ends
+from keepset.exchange.tables.text_table import TextTable
+
+_TABS: Final = (".tsv", ".tab")
+# Threads take longer to be told than a small block takes to be parsed.
+_PARALLEL_BYTES: Final = 128 << 10
+
+
+@stage
+class ReadCsv(FileRows):
+    """The rows of each file. All have the columns and the types of the first one."""
+
+    missing: Any = None
+    types: Any = None
+    header: Any = True
+    delimiter: str | None = None
+    quote: str | None = '"'
+    null_values: tuple[str, ...] = ("",)
+    on_bad_row: str = "error"
+    encoding: str = "utf8"
+
+    def __post_init__(self) -> None:
+        check_policy(self.on_bad_row)
+        codec_named(self.encoding)
+        for name in ("delimiter", "quote"):
+            value = getattr(self, name)
+            if value is not None and (len(value) != 1 or not value.isascii() or value in "\r\n"):
+                raise InvalidArgumentError(f"{name}={value!r} must be a single ASCII character")
+        if self.delimiter is not None and self.delimiter == self.quote:
+            raise InvalidArgumentError(f"delimiter and quote are both {self.quote!r}")
+
+    def open_file(self, place: Place) -> RowFile:
+        head = self.head_of(place)
+        first = self._first
+        if first is None or not head.names:
+            return _CsvRows(self, head, head.types())
+        if sorted(head.names) != sorted(first.names):
+            raise ElementError(
+                f"{place.name} has the columns {', '.join(map(repr, head.names))}, but "
+                f"{first.place.name} has {', '.join(map(repr, first.names))}; read them apart, or "
+                "rename them with header="
+            )
+        return _CsvRows(self, head, first.types())
+
+    @cached_property
+    def _first(self) -> _Head | None:
+        """The first file that has rows, if the files are known before anything runs."""
+        heads = (self.head_of(self.place_of(name)) for name in self._names or [])
+        return next((head for head in heads if head.types() is not None), None)
+
+    def head_of(self, place: Place) -> _Head:
+        return _Head(self, place)
+
+
+class _Head:
+    """How a file begins: its columns, and rows from which types are found.
+
+    Attributes:
+        names: The columns, in the order of the file.
+    """
+
+    def __init__(self, node: ReadCsv, place: Place) -> None:
+        self.node, self.place = node, place
+        delimiter = node.delimiter or delimiter_of(place.name)
+        self.form = _Form(delimiter, node.quote, tuple(node.null_values))
+        self.records = CsvRecords(delimiter, node.quote)
+        block = next(self._blocks(), Block(b"", 1))
+        first = self.records.first(block.data)
+        text = block.data[first.start : first.stop]
+        self.start = 0  # of the rows, in the first block
+        if node.header is True:
+            if not text:
+                raise place.damaged("it is empty, and begins with no header; pass header=False")
+            with arrow_damage(place):
+                self.names: list[str] = self.form.header(text)
+            self.start = first.stop
+        elif node.header is False:
+            with arrow_damage(place):
+                self.names = [str(i) for i in range(self.form.width(text) if text else 0)]
+        else:
+            self.names = list(node.header)
+
+    def _blocks(self) -> Iterator[Block]:
+        return blocks_of(self.place, self.records.end_of_last, self.node.encoding)
+
+    def blocks(self) -> Iterator[Block]:
+        """The text behind the header."""
+        start = self.start
+        for data, line, has_end in self._blocks():
+            if start < len(data):
+                yield Block(data[start:], line + line_ends(data[:start]), has_end)
+            start = 0
+
+    def types(self) -> dict[str, pa.DataType] | None:
+        """The types of the columns; None if there are no rows to find them from."""
+        return self._types
+
+    @cached_property
+    def _types(self) -> dict[str, pa.DataType] | None:
+        given = {name: _column_type(dtype) for name, dtype in (self.node.types or {}).items()}
+        if given.keys() >= set(self.names) and self.names:
+            return given
+        sample = next((block.data for block in self.blocks() if block.data.strip(b"\r\n")), b"")
+        if not sample:
+            return None
+        with arrow_damage(self.place):
+            table = self._inferred(sample)
+        if table is None:
+            return None
+        # Text is kept as bytes. A column without any values may have some further down, and text
+        # is what everything can be.
+        texts = (pa.null(), pa.string())
+        found = {f.name: pa.binary() if f.type in texts else f.type for f in table.schema}
+        return found | {name: type for name, type in given.items() if name in found}
+
+    def _inferred(self, sample: bytes) -> pa.Table | None:
+        """Rows with the types that fit them, but for those of another width."""
+        try:
+            return self.form.inferred(sample, self.names)
+        except pa.ArrowInvalid:
+            rows = b"\n".join(self._of_this_width(sample, self.records.records(sample)))
+            return self.form.inferred(rows, self.names) if rows else None
+
+    def _of_this_width(self, data: bytes, records: Sequence[Record]) -> Iterator[bytes]:
+        """Those of some records that have as many fields as there are columns."""
+        if not records:
+            return
+        part = data[records[0].start : records[-1].stop]
+        texts = dict.fromkeys(self.names, pa.binary())
+        try:
+            self.form.table(part, self.names, texts, self.names[:1])
+        except pa.ArrowInvalid:
+            if len(records) > 1:
+                middle = len(records) // 2
+                yield from self._of_this_width(data, records[:middle])
+                yield from self._of_this_width(data, records[middle:])
+        else:
+            yield part
+
+
+class _CsvRows(TextTable):
+    def __init__(self, node: ReadCsv, head: _Head, types: dict[str, pa.DataType] | None) -> None:
+        self._head, self._form = head, head.form
+        place = head.place
+        rows = None
+        if types is not None:
+            fields = [(name, types[name]) for name in head.names]
+            rows = ArrowRows(
+                pa.schema(fields),
+                columns=node.columns,
+                missing=node.missing,
+                types=node.types,
+                where=place.name,
+            )
+        super().__init__(place, rows, node.on_bad_row)
+        self._types = types or {}
+        self._wanted = [] if rows is None else rows.names
+        # Of text, what stands for missing values does so only if the user says what to put there.
+        self._texts = [
+            name
+            for name in self._wanted
+            if name in (node.missing or {}) and pa.types.is_binary(self._types[name])
+        ]
+
+    def blocks(self) -> Iterator[Block]:
+        return self._head.blocks()
+
+    def records(self, data: bytes) -> list[Record]:
+        return self._head.records.records(data)
+
+    def is_cut(self, data: bytes) -> bool:
+        return self._head.records.is_open(data)
+
+    def parse(self, data: bytes) -> pa.Table:
+        table = self._form.table(data, self._head.names, self._types, self._wanted)
+        for name in self._texts:
+            place = table.schema.get_field_index(name)
+            column = table.column(place)
+            nulls = pa.array([value.encode() for value in self._form.null_values], pa.binary())
+            column = pc.if_else(pc.is_in(column, nulls), None, column)
+            table = table.set_column(place, name, column)
+        return table
+
+    def complaint(self, record: bytes) -> str:
+        names = self._head.names
+        count = self._form.width(record)
+        if count != len(names):
+            return (
+                f"there are {count} columns in place of {len(names)}: {record!r:.80}; look for a "
+                "delimiter or a quote that is missing or too many"
+            )
+        for name in self._wanted:
+            try:
+                self._form.table(record, names, self._types, [name])
+            except pa.ArrowInvalid as error:
+                return self._misfit(name, record, error)
+        return f"{record!r:.80} cannot be read"
+
+    def _misfit(self, name: str, record: bytes, error: pa.ArrowInvalid) -> str:
+        texts = dict.fromkeys(self._head.names, pa.binary())
+        [value] = self._form.table(record, self._head.names, texts, [name]).column(0).to_pylist()
+        type = self._types[name]
+        shown = value.decode(errors="backslashreplace")
+        return (
+            f"{name!r} has {shown!r:.60}, which is no {type} as in the rows before; read it as "
+            f"another type, with types={{{name!r}: {self._better(value, type)!r}}}"
+        )
+
+    def _better(self, value: bytes, type: pa.DataType) -> str:
+        """A dtype that holds a value, and those that a column had before."""
+        choices = []
+        if pa.types.is_integer(type):
+            choices = [(pa.float64(), "float64")]
+        elif pa.types.is_date(type) or pa.types.is_timestamp(type):
+            choices = [(pa.timestamp("s"), "datetime64[s]"), (pa.timestamp("ns"), "datetime64[ns]")]
+        for wanted, name in choices:
+            try:
+                self._form.table(value, ["value"], {"value": wanted}, ["value"])
+            except pa.ArrowInvalid:
+                continue
+            return name
+        return "string"
+
+
+class _Form(NamedTuple):
+    """How a table is written as text."""
+
+    delimiter: str
+    quote: str | None
+    null_values: tuple[str, ...]
+
+    def table(
+        self, data: bytes, names: list[str], types: dict[str, pa.DataType], wanted: list[str]
+    ) -> pa.Table:
+        """Some columns of rows whose types are known."""
+        return pa_csv.read_csv(
+            pa.BufferReader(data),
+            pa_csv.ReadOptions(
+                column_names=names,
+                block_size=len(data) + 1,
+                use_threads=len(data) >= _PARALLEL_BYTES,
+            ),
+            self._parse_options(),
+            pa_csv.ConvertOptions(
+                column_types=types,
+                include_columns=wanted,
+                null_values=list(self.null_values),
+                strings_can_be_null=False,
+                check_utf8=False,
+            ),
+        )
+
+    def inferred(self, data: bytes, names: list[str]) -> pa.Table:
+        """Rows with the types that fit them."""
+        return pa_csv.read_csv(
+            pa.BufferReader(data),
+            pa_csv.ReadOptions(column_names=names, block_size=len(data) + 1, use_threads=False),
+            self._parse_options(),
+            pa_csv.ConvertOptions(
+                null_values=list(self.null_values), strings_can_be_null=False, check_utf8=False
+            ),
+        )
+
+    def width(self, record: bytes) -> int:
+        """How many fields a record has."""
+        options = pa_csv.ReadOptions(
+            autogenerate_column_names=True, block_size=len(record) + 2, use_threads=False
+        )
+        data = pa.BufferReader(record + b"\n")
+        count: int = pa_csv.read_csv(data, options, self._parse_options()).num_columns
+        return count
+
+    def header(self, record: bytes) -> list[str]:
+        """The fields of a record, which are names."""
+        table = pa_csv.read_csv(
+            pa.BufferReader(record + b"\n"),
+            pa_csv.ReadOptions(block_size=len(record) + 2, use_threads=False),
+            self._parse_options(),
+        )
+        names: list[str] = table.column_names
+        return names
+
+    def _parse_options(self) -> pa_csv.ParseOptions:
+        return pa_csv.ParseOptions(
+            delimiter=self.delimiter,
+            quote_char=self.quote or False,
+            newlines_in_values=self.quote is not None,
+        )
+
+
+def delimiter_of(name: str) -> str:
+    """What separates the fields of a file of this name: a tab if it is called so."""
+    return "\t" if name.lower().removesuffix(".gz").endswith(_TABS) else ","
+
+
+def _column_type(dtype: str) -> pa.DataType:
+    """The Arrow type as which a column is parsed that is to have a dtype."""
+    type = arrow_type(as_dtype(dtype))
+    return pa.binary() if pa.types.is_large_string(type) else type

@@ -1,0 +1,80 @@
+"""CsvWriter: elements as lines of a table, for those that are made of single values."""
+
+from __future__ import annotations
+
+import gzip
+from typing import Any, BinaryIO, Final
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+
+from keepset.core.chunk import Chunk
+from keepset.core.dtypes import StringType, dtype_name
+from keepset.core.spec import LeafSpec, Spec, TensorSpec
+from keepset.exchange.arrow.out import ArrowOut
+from keepset.exchange.arrow.outlets import is_common
+from keepset.exchange.files.exporting import RowWriter, unfit
+from keepset.format.layout import Layout
+
+NO_TEXT: Final = "make text of it with map, such as base64.b64encode does"
+
+
+class CsvWriter(RowWriter):
+    """Writes a line for each element, with text in quotes."""
+
+    def __init__(
+        self,
+        file: BinaryIO,
+        spec: Spec,
+        *,
+        delimiter: str = ",",
+        header: bool = True,
+        is_compressed: bool = False,
+    ) -> None:
+        layout = Layout(spec)
+        for name, leaf in zip(layout.names, layout.leaves, strict=True):
+            _check(name, leaf)
+        if not layout.names:
+            raise unfit("", "it has no values, and a table needs columns")
+        self._out = ArrowOut(spec, text=True, no_text=NO_TEXT)
+        self._delimiter = delimiter
+        # Without a name and a time in it, equal rows make equal files.
+        self._packed = gzip.GzipFile("", "wb", fileobj=file, mtime=0) if is_compressed else None
+        self._file: Any = self._packed or file
+        if header:
+            self._write(pa.RecordBatch.from_pylist([], self._out.schema), True)
+
+    def write(self, chunk: Chunk) -> None:
+        for batch in self._out.batches(chunk):
+            self._write(batch, False)
+
+    def _write(self, batch: pa.RecordBatch, has_header: bool) -> None:
+        options = pa_csv.WriteOptions(include_header=has_header, delimiter=self._delimiter)
+        sink = pa.BufferOutputStream()
+        pa_csv.write_csv(_plain(batch), sink, options)
+        self._file.write(memoryview(sink.getvalue()))
+
+    def finish(self) -> None:
+        if self._packed is not None:
+            self._packed.close()
+
+
+def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The same rows in types that can be written as text."""
+    columns = {
+        field.name: column.cast(pa.float32()) if pa.types.is_float16(field.type) else column
+        for field, column in zip(batch.schema, batch.columns, strict=True)
+    }
+    return pa.record_batch(columns)
+
+
+def _check(name: str, leaf: LeafSpec) -> None:
+    if not isinstance(leaf, TensorSpec) or leaf.shape != ():
+        raise unfit(
+            repr(name),
+            f"a field of CSV is a single value, and this is {leaf}; use JSON lines or Parquet, or "
+            "make text or several entries of it with map",
+        )
+    dtype = leaf.dtype
+    if not isinstance(dtype, StringType) and (not is_common(dtype) or dtype.kind == "m"):
+        raise unfit(repr(name), f"CSV has no {dtype_name(dtype)}; cast it with map")

@@ -1,0 +1,293 @@
+"""JSON lines: an object in each line, whose types are found from the first ones and then fixed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.json as pa_json
+
+from keepset.core.dtypes import as_dtype
+from keepset.core.node import stage
+from keepset.exchange.arrow.leaves import is_list
+from keepset.exchange.arrow.rows import ArrowRows
+from keepset.exchange.arrow.values import arrow_type
+from keepset.exchange.files.file_rows import FileRows
+from keepset.exchange.files.row_file import Place, RowFile
+from keepset.exchange.tables.bad_rows import check_policy
+from keepset.exchange.tables.csv_records import Record
+from keepset.exchange.tables.text_blocks import Block, blocks_of, codec_named
+from keepset.exchange.tables.text_table import TextTable
+
+_BLANK: Final = b" \t\r"
+# Threads take longer to be told than a small block takes to be parsed.
+_PARALLEL_BYTES: Final = 128 << 10
+# Of lines that do not go with the others, while types are found.
+_MOST_DROPPED: Final = 20
+
+
+@stage
+class ReadJsonLines(FileRows):
+    """The objects of each file. All have the keys and the types of the first ones."""
+
+    missing: Any = None
+    types: Any = None
+    on_bad_row: str = "error"
+    encoding: str = "utf8"
+
+    def __post_init__(self) -> None:
+        check_policy(self.on_bad_row)
+        codec_named(self.encoding)
+
+    def open_file(self, place: Place) -> RowFile:
+        first = self._first_schema
+        schema = _found_schema(self, place) if first is None else first
+        return _JsonRows(self, place, schema)
+
+    @cached_property
+    def _first_schema(self) -> pa.Schema | None:
+        """That of the first file that has rows, if the files are known before anything runs."""
+        found = (_found_schema(self, self.place_of(name)) for name in self._names or [])
+        return next((schema for schema in found if schema is not None), None)
+
+
+class _JsonRows(TextTable):
+    def __init__(self, node: ReadJsonLines, place: Place, schema: pa.Schema | None) -> None:
+        rows = None
+        if schema is not None:
+            rows = ArrowRows(
+                schema,
+                columns=node.columns,
+                missing=node.missing,
+                types=node.types,
+                where=place.name,
+            )
+            schema = pa.schema([schema.field(name) for name in rows.names])
+        super().__init__(place, rows, node.on_bad_row)
+        self._schema = schema
+        self._encoding = node.encoding
+        # Whoever chooses keys does not want to hear of others.
+        self._others = "error" if node.columns is None else "ignore"
+
+    def blocks(self) -> Iterator[Block]:
+        return blocks_of(self.place, _end_of_last, self._encoding)
+
+    def records(self, data: bytes) -> list[Record]:
+        return _lines(data)
+
+    def parse(self, data: bytes) -> pa.Table:
+        return _table(data, self._schema, self._others)
+
+    def has_a_row_for_each(self, table: pa.Table, data: bytes) -> bool:
+        rows: int = table.num_rows
+        has_blanks = data.startswith(b"\n") or b"\n\n" in data
+        lines = data.count(b"\n") + (not data.endswith(b"\n"))
+        return (rows == lines and not has_blanks) or rows == len(_lines(data))
+
+    def complaint(self, record: bytes) -> str:
+        found = _object(record)
+        if isinstance(found, str):
+            return found
+        for field in self._schema or ():
+            try:
+                _table(record, pa.schema([field]), "ignore")
+            except pa.ArrowInvalid:
+                return _misfit(field, found.get(field.name))
+        strange = _strange(found, self._schema) if self._others == "error" else None
+        if strange is not None:
+            return (
+                f"there is a key {strange!r}, which none of the first rows has; say what type it "
+                f"has, with types={{{strange!r}: 'float64'}}, or choose keys with columns="
+            )
+        return f"{record!r:.80} cannot be read; correct it"
+
+
+def _found_schema(node: ReadJsonLines, place: Place) -> pa.Schema | None:
+    """The types of the first rows of a file, as they are parsed; None if there are no rows."""
+    for block in blocks_of(place, _end_of_last, node.encoding):
+        lines = [block.data[start:stop] for start, stop, _ in _lines(block.data)]
+        schema = _inferred(lines)
+        if schema is not None:
+            return _typed(schema, node.types or {})
+    return None
+
+
+def _inferred(lines: list[bytes]) -> pa.Schema | None:
+    """The schema of those lines that agree with each other; the others are complained of later."""
+    schema: pa.Schema | None = None
+    for _ in range(_MOST_DROPPED):
+        if not lines:
+            return schema
+        try:
+            return _table(b"\n".join(lines), None, "infer").schema
+        except pa.ArrowInvalid:
+            first = _first_odd(lines)
+        if first:
+            schema = _table(b"\n".join(lines[:first]), None, "infer").schema
+        lines = lines[:first] + lines[first + 1 :]
+    return schema
+
+
+def _first_odd(lines: list[bytes]) -> int:
+    """The number of the first line that does not go with those before it."""
+    sound, odd = 0, len(lines)
+    while odd - sound > 1:
+        middle = (sound + odd) // 2
+        try:
+            _table(b"\n".join(lines[:middle]), None, "infer")
+            sound = middle
+        except pa.ArrowInvalid:
+            odd = middle
+    return sound
+
+
+def _table(data: bytes, schema: pa.Schema | None, others: str) -> pa.Table:
+    try:
+        data.decode()  # Arrow does not look, not even at keys
+    except UnicodeDecodeError as error:
+        raise pa.ArrowInvalid(str(error)) from error
+    return pa_json.read_json(
+        pa.BufferReader(data),
+        pa_json.ReadOptions(block_size=len(data) + 1, use_threads=len(data) >= _PARALLEL_BYTES),
+        pa_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior=others),
+    )
+
+
+def _end_of_last(data: bytes) -> int:
+    return data.rfind(b"\n") + 1
+
+
+def _lines(data: bytes) -> list[Record]:
+    """All lines but those that are blank."""
+    records, start = [], 0
+    for line in data.split(b"\n"):
+        if line.strip(_BLANK):
+            records.append(Record(start, start + len(line)))
+        start += len(line) + 1
+    return records
+
+
+def _typed(schema: pa.Schema, types: Mapping[str, str]) -> pa.Schema:
+    """The schema as rows are parsed whose values then become these dtypes."""
+    return pa.schema(_typed_fields(schema, "", types))
+
+
+def _typed_fields(
+    fields: Iterable[pa.Field], path: str, types: Mapping[str, str]
+) -> list[tuple[str, pa.DataType]]:
+    known = [(field.name, _typed_type(field.type, path + field.name, types)) for field in fields]
+    # A key that the first rows do not have may be named as well.
+    names = {name for name, _ in known}
+    here = [name.removeprefix(path) for name in types if name.startswith(path)]
+    more = [name for name in here if "." not in name and name not in names]
+    return [*known, *((name, _json_type(pa.null(), types[path + name])) for name in more)]
+
+
+def _typed_type(type: pa.DataType, name: str, types: Mapping[str, str]) -> pa.DataType:
+    if pa.types.is_struct(type):
+        return pa.struct(_typed_fields(type, f"{name}.", types))
+    if is_list(type):
+        return pa.list_(_typed_type(type.value_type, name, types))
+    return _json_type(type, types[name]) if name in types else type
+
+
+def _json_type(found: pa.DataType, dtype: str) -> pa.DataType:
+    """The type as which values are parsed that look like ``found`` and are to have a dtype.
+
+    Arrow makes numbers of numbers and texts of texts; the rest is a cast.
+    """
+    wanted = arrow_type(as_dtype(dtype))
+    is_number = pa.types.is_integer(wanted) or pa.types.is_floating(wanted)
+    if pa.types.is_integer(found) or pa.types.is_floating(found):
+        return wanted if is_number else found
+    if pa.types.is_boolean(found):
+        return found
+    if pa.types.is_null(found) and (is_number or pa.types.is_boolean(wanted)):
+        return wanted
+    if pa.types.is_timestamp(found) and pa.types.is_timestamp(wanted):
+        return wanted
+    return pa.string()
+
+
+def _object(record: bytes) -> dict[str, Any] | str:
+    """The object in a line, or what is wrong with the line."""
+    try:
+        found = json.loads(record, object_pairs_hook=_unique)
+    except json.JSONDecodeError as error:
+        if error.msg == "Extra data" and error.doc[: error.pos].rstrip().endswith("}"):
+            return f"there is more than one object: {record!r:.80}; put each in a line of its own"
+        return f"it is no JSON ({error}): {record!r:.80}; correct it"
+    except ValueError as error:
+        return f"it is no JSON ({error}): {record!r:.80}; correct it"
+    if not isinstance(found, dict):
+        return f"it holds no object, but {type(found).__name__}: {record!r:.80}; correct it"
+    return found
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(key for i, (key, _) in enumerate(pairs) if key in dict(pairs[:i]))
+        raise ValueError(f"the key {twice!r} is there twice")
+    return found
+
+
+def _strange(
+    found: dict[str, Any], fields: Iterable[pa.Field] | None, path: str = ""
+) -> str | None:
+    """A key that is not among the fields, or within an object of theirs."""
+    known = {field.name: field.type for field in fields or ()}
+    for key, value in found.items():
+        if key not in known:
+            return path + key
+        type = known[key]
+        while is_list(type):
+            is_filled = isinstance(value, list) and bool(value)
+            type, value = type.value_type, value[0] if is_filled else None
+        if pa.types.is_struct(type) and isinstance(value, dict):
+            inner = _strange(value, type, f"{path}{key}.")
+            if inner is not None:
+                return inner
+    return None
+
+
+def _misfit(field: pa.Field, value: Any) -> str:
+    name, odd, type = _odd_value(field.type, value, field.name) or (field.name, value, field.type)
+    what = f"{name!r} has {odd!r:.60}, which is no {type} as in the rows before"
+    if pa.types.is_integer(type) and isinstance(odd, int | float) and not isinstance(odd, bool):
+        return f"{what}; read it as another type, with types={{{name!r}: 'float64'}}"
+    if pa.types.is_timestamp(type) and isinstance(odd, str):
+        return f"{what}; read it as another type, with types={{{name!r}: 'string'}}"
+    return f"{what}; bring it to one type, or leave {field.name!r} out with columns="
+
+
+def _odd_value(type: pa.DataType, value: Any, name: str) -> tuple[str, Any, pa.DataType] | None:
+    """The first value that does not fit its type, how it is called, and that type."""
+    if value is None:
+        return None
+    if pa.types.is_struct(type):
+        if not isinstance(value, dict):
+            return name, value, type
+        parts = ((f.type, value.get(f.name), f"{name}.{f.name}") for f in type)
+        return next(filter(None, (_odd_value(*part) for part in parts)), None)
+    if is_list(type):
+        if not isinstance(value, list):
+            return name, value, type
+        items = (_odd_value(type.value_type, item, name) for item in value)
+        return next(filter(None, items), None)
+    return None if _fits(type, value) else (name, value, type)
+
+
+def _fits(type: pa.DataType, value: Any) -> bool:
+    if isinstance(value, bool) or pa.types.is_boolean(type):
+        return isinstance(value, bool) and bool(pa.types.is_boolean(type))
+    if pa.types.is_integer(type):
+        return isinstance(value, int) and value.bit_length() < type.bit_width
+    if pa.types.is_floating(type):
+        return isinstance(value, int | float)
+    if pa.types.is_string(type):
+        return isinstance(value, str)
+    return False

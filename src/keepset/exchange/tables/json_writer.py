@@ -1,0 +1,121 @@
+"""JsonLinesWriter: elements as JSON objects, one in each line."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from keepset.core.chunk import Chunk
+from keepset.core.column import Column, column_rows
+from keepset.core.dtypes import Array, dtype_name
+from keepset.core.ragged import Ragged
+from keepset.core.spec import Spec
+from keepset.core.structure import Structure
+from keepset.errors import ElementError
+from keepset.exchange.files.exporting import RowWriter, unfit
+from keepset.exchange.tables.csv_writer import NO_TEXT
+from keepset.format.layout import leaf_paths
+
+
+class JsonLinesWriter(RowWriter):
+    """Writes objects: arrays as lists, text as strings, times as ISO 8601 says.
+
+    NaN and NaT become null, which is how they are read again. Items of tuples are entries called
+    ``0`` and ``1``, and an element that is a single value is an entry called ``value``.
+    """
+
+    def __init__(self, file: BinaryIO, spec: Spec, *, is_compressed: bool = False) -> None:
+        # Without a name and a time in it, equal rows make equal files.
+        self._packed = gzip.GzipFile("", "wb", fileobj=file, mtime=0) if is_compressed else None
+        self._file: Any = self._packed or file
+        self._encode = json.JSONEncoder(
+            ensure_ascii=False, allow_nan=False, separators=(",", ":")
+        ).encode
+        self._given = 0
+
+    def write(self, chunk: Chunk) -> None:
+        structure = chunk.structure
+        paths = [path or "value" for path in leaf_paths(structure)]
+        columns = [
+            self._values(column, path) for column, path in zip(chunk.columns, paths, strict=True)
+        ]
+        objects = _objects(structure, iter(columns), len(chunk))
+        if structure.is_leaf:
+            objects = [{"value": value} for value in objects]
+        try:
+            lines = [self._encode(each) for each in objects]
+        except ValueError as error:
+            raise unfit(
+                "", f"JSON has no infinite numbers, and one from {self._given} on has; use map"
+            ) from error
+        self._file.write("\n".join([*lines, ""]).encode())
+        self._given += len(chunk)
+
+    def _values(self, column: Column, path: str) -> list[Any]:
+        """The leaves of a column in plain Python."""
+        if isinstance(column, np.ndarray):
+            return list(self._plain(column, path))
+        return [self._leaf(leaf, path) for leaf in column_rows(column)]
+
+    def _leaf(self, leaf: Any, path: str) -> Any:
+        if isinstance(leaf, Ragged):
+            return [self._leaf(row, path) for row in leaf]
+        if isinstance(leaf, bytes):
+            return self._text(leaf, path)
+        if isinstance(leaf, np.ndarray | np.generic):
+            return self._plain(np.asarray(leaf), path)
+        raise unfit(repr(path), f"JSON has no {type(leaf).__name__}; make an array of it with map")
+
+    def _plain(self, array: Array, path: str) -> Any:
+        """Nested lists of what JSON has, or a single value."""
+        kind = array.dtype.kind
+        if kind in "biu":
+            return array.tolist()
+        values = np.empty(array.shape, object)
+        if kind == "O":
+            values.reshape(-1)[:] = [self._text(each, path) for each in array.ravel().tolist()]
+        elif kind == "M":
+            values[...] = np.datetime_as_string(array).astype(object)
+            values[np.isnat(array)] = None
+        elif kind == "f" or array.dtype.name.startswith(("bfloat", "float")):
+            numbers = array.astype(np.float64)
+            if not np.isnan(numbers).any():
+                return numbers.tolist()
+            values[...] = numbers.astype(object)
+            values[np.isnan(numbers)] = None
+        else:
+            raise unfit(repr(path), f"JSON has no {dtype_name(array.dtype)}; cast it with map")
+        return values.tolist()
+
+    def _text(self, value: bytes, path: str) -> str:
+        try:
+            return value.decode()
+        except UnicodeDecodeError as error:
+            raise ElementError(
+                f"{path!r} of one of the elements from {self._given} on is no text in UTF-8: "
+                f"{value!r:.60}; {NO_TEXT}"
+            ) from error
+
+    def finish(self) -> None:
+        if self._packed is not None:
+            self._packed.close()
+
+
+def _objects(structure: Structure, columns: Any, length: int) -> list[Any]:
+    """The values of each element, nested as it is; tuples and records are objects too."""
+    if structure.is_leaf:
+        return list(next(columns))
+    if structure.kind == "none":
+        return [None] * length
+    keys = [str(key) for key in structure.keys or range(len(structure.children))]
+    parts = [_objects(child, columns, length) for child in structure.children]
+    # In the order in which the entries of a dict are written.
+    written = structure.record if isinstance(structure.record, tuple) else structure.keys
+    order = [str(key) for key in written] or keys
+    placed = [parts[keys.index(key)] for key in order]
+    if not placed:
+        return [{} for _ in range(length)]
+    return [dict(zip(order, row, strict=True)) for row in zip(*placed, strict=True)]

@@ -1,0 +1,115 @@
+"""Text in blocks of whole records, each with the number of the line that it begins in."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
+
+from keepset.errors import CorruptRecordError, InvalidArgumentError
+from keepset.exchange.files.row_file import Place
+from keepset.exchange.tensorflow.compression import pieces_of
+from keepset.exchange.text.lines import compression_of
+
+BLOCK_BYTES: Final = 1 << 20
+# A record that is longer than this has no end, as a rule: a quote that is not closed, say.
+_MOST_BYTES: Final = 64 << 20
+_UTF8: Final = ("utf-8", "utf-8-sig")
+_MARKS: Final = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+
+
+class Block(NamedTuple):
+    """Whole records, one behind the other; the first begins in line ``line``."""
+
+    data: bytes
+    line: int
+    has_end: bool = True  # of its last record, and not of the file within it
+
+
+def blocks_of(
+    place: Place, end_of_last: Callable[[bytes], int], encoding: str = "utf8"
+) -> Iterator[Block]:
+    """A file in blocks of about a megabyte, as UTF-8, whether it is compressed or not.
+
+    ``end_of_last`` says where the last whole record of some text ends, and 0 if there is none. What
+    is behind it at the end of the file is a record too.
+    """
+    waiting, line = b"", 1
+    for part in _texts(place, encoding):
+        waiting += part
+        end = end_of_last(waiting)
+        if end:
+            yield Block(waiting[:end], line)
+            line += line_ends(waiting[:end])
+            waiting = waiting[end:]
+        elif len(waiting) > _MOST_BYTES:
+            raise CorruptRecordError(
+                f"{place.name}: line {line} begins a record that does not end within "
+                f"{_MOST_BYTES >> 20} MB; look for a quote that is not closed, or pass quote=None",
+                path=place.name,
+            )
+    if waiting:
+        yield Block(waiting, line, False)
+
+
+def line_ends(data: bytes) -> int:
+    """How many lines end in some text; a return that no newline follows ends one too."""
+    returns = data.count(b"\r")
+    return data.count(b"\n") + (returns - data.count(b"\r\n") if returns else 0)
+
+
+def codec_named(encoding: str) -> str:
+    """The name of an encoding as Python spells it."""
+    try:
+        return codecs.lookup(encoding).name
+    except LookupError as error:
+        raise InvalidArgumentError(
+            f"encoding={encoding!r} is unknown; choose one that Python has, such as 'utf8', "
+            "'latin-1' or 'utf-16'"
+        ) from error
+
+
+def _texts(place: Place, encoding: str) -> Iterator[bytes]:
+    """Pieces of a file, as UTF-8 without the mark that some put before it."""
+    name = codec_named(encoding)
+    is_first = True
+    decoder = None if name in _UTF8 else codecs.getincrementaldecoder(name)()
+    try:
+        for piece in _pieces(place):
+            if is_first:
+                _check_mark(bytes(piece[:4]), name, place)
+            text = piece if decoder is None else decoder.decode(piece).encode()
+            if is_first:
+                text = text.removeprefix(codecs.BOM_UTF8)
+            is_first = False
+            yield text
+        if decoder is not None:
+            yield decoder.decode(b"", final=True).encode()
+    except UnicodeError as error:
+        raise CorruptRecordError(
+            f"{place.name} cannot be read: it is not in {encoding} ({error}); pass another "
+            "encoding=",
+            path=place.name,
+        ) from error
+
+
+def _pieces(place: Place) -> Iterator[bytes]:
+    compression = compression_of(place.store, place.file, None)
+    pieces = pieces_of(place.store, place.file, compression)
+    while True:
+        try:
+            piece = next(pieces, None)
+        except ValueError as error:
+            raise place.damaged(error) from error
+        if piece is None:
+            return
+        for start in range(0, len(piece), BLOCK_BYTES):
+            yield bytes(piece[start : start + BLOCK_BYTES])
+
+
+def _check_mark(head: bytes, name: str, place: Place) -> None:
+    for mark, wanted in _MARKS.items():
+        if head.startswith(mark) and not name.startswith(wanted):
+            raise InvalidArgumentError(
+                f"{place.name} is in UTF-16, as its first bytes say; pass encoding={wanted!r}"
+            )

@@ -1,0 +1,1 @@
+"""Lines of text, and records of a fixed length."""
