@@ -23,7 +23,7 @@ from keepset.exchange.huggingface.features import parse_features
 from keepset.exchange.huggingface.rows import HfRows
 from keepset.testing import assert_elements_equal, check_dataset
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "huggingface"
+GOLDEN = Path(__file__).parents[2] / "golden" / "huggingface"
 TEXT = {"_type": "Value", "dtype": "string"}
 IMAGE = {"_type": "Image"}
 
