@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import functools
+import os
 import pathlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
@@ -24,7 +25,7 @@ from keepset.core.structure import is_namedtuple, structure_of
 from keepset.errors import KeepsetError, RecipeError, UntrustedRecipeError
 from keepset.recipe.imports import Trust, imported, module_of
 from keepset.recipe.source_text import function_of
-from keepset.recipe.stages import input_fields, stage_class
+from keepset.recipe.stages import NAMING_FILES, input_fields, stage_class
 
 # Makes a stage of its inputs and parameters, in place of its class.
 Builder = Callable[[list[Node], dict[str, Any]], Node]
@@ -80,12 +81,16 @@ class RecipeReader:
         inputs = [made[number] for number in self._inputs(stage, kind, made)]
         known = {field.name for field in fields(kind)}
         given = {key: value for key, value in stage.items() if key not in _NOT_PARAMETERS}
+        if name in NAMING_FILES:
+            known = (known - {"tensors"}) | {"names"}
         odd = [key for key in given if key not in known]
         if odd:
             raise RecipeError(
                 f"{name} takes no {', '.join(odd)}; it takes {', '.join(sorted(known))}"
             )
         parameters = {key: self._value(value) for key, value in given.items()}
+        if name in NAMING_FILES:
+            parameters["tensors"] = _names(parameters.pop("names"))
         if "wrap" in known:
             parameters["wrap"] = self._wrap
         if "store_options" in known and self._store_options:
@@ -173,7 +178,8 @@ class RecipeReader:
         return Chunk.from_rows([self._value(row) for row in told])
 
     def _structure(self, told: Any, rest: Any) -> Any:
-        return structure_of(element_from_json(told))
+        is_element = isinstance(told, dict) and set(told) == {"spec", "leaves"}
+        return structure_of(element_from_json(told) if is_element else self._value(told))
 
     def _dataset(self, stages: Any, rest: Any) -> Any:
         return self._wrap(self.nodes(stages)[-1])
@@ -257,6 +263,12 @@ class RecipeReader:
     def _need_everything(self, what: str) -> None:
         if not self._trust.everything:
             raise UntrustedRecipeError(f"{what} is to be run")
+
+
+def _names(told: list[Any]) -> Any:
+    names = np.empty(len(told), object)
+    names[:] = [os.fsencode(name) for name in told]
+    return names
 
 
 def _by_field(kind: type[Node], inputs: list[Node]) -> dict[str, Any]:

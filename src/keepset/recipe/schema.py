@@ -9,7 +9,14 @@ from typing import Any
 import fastjsonschema
 
 from keepset.errors import RecipeError
-from keepset.recipe.stages import STAGES, VERSION, input_fields, parameter_fields, stage_class
+from keepset.recipe.stages import (
+    NAMING_FILES,
+    STAGES,
+    VERSION,
+    input_fields,
+    parameter_fields,
+    stage_class,
+)
 from keepset.recipe.text import Parsed
 
 
@@ -74,6 +81,9 @@ def _branch(name: str) -> dict[str, Any]:
     """What a stage of this name may have."""
     kind = stage_class(name)
     parameters: dict[str, Any] = {field.name: True for field in parameter_fields(kind)}
+    if name in NAMING_FILES:
+        del parameters["tensors"]
+        parameters["names"] = {"type": "array", "items": {"type": ["string", "object"]}}
     always = ["stage", "name", "digest", "files"] + (["inputs"] if input_fields(kind) else [])
     return {
         "if": {"properties": {"stage": {"const": name}}},

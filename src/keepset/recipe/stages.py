@@ -88,6 +88,8 @@ STAGES: Final = {
     "writable": "snapshot.writable:Writable",
     "zip": "nodes.zip:Zip",
 }
+# Stages whose elements are names of files, which a recipe tells as texts.
+NAMING_FILES: Final = {"list_files", "remote_files"}
 _NAMES: Final = {place: name for name, place in STAGES.items()}
 
 # What says how, here and now, and not what: folders of this machine, credentials, the class that

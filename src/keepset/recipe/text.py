@@ -42,7 +42,9 @@ def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
 def _represent_list(dumper: yaml.SafeDumper, items: list[Any]) -> yaml.Node:
     is_plain = all(item is None or isinstance(item, bool | int | float | str) for item in items)
     is_short = is_plain and len(repr(items)) <= _MOST_IN_A_LINE
-    return dumper.represent_sequence("tag:yaml.org,2002:seq", items, flow_style=is_short)
+    # Numbers fill lines.
+    flow = is_short or all(isinstance(item, bool | int | float) for item in items)
+    return dumper.represent_sequence("tag:yaml.org,2002:seq", items, flow_style=flow)
 
 
 def _represent_dict(dumper: yaml.SafeDumper, items: dict[Any, Any]) -> yaml.Node:

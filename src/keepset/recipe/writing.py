@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import functools
 import math
+import os
 import pathlib
 import types
 from typing import Any, Final
@@ -25,7 +26,7 @@ from keepset.core.structure import Structure, is_namedtuple
 from keepset.errors import ElementError, RecipeError
 from keepset.recipe.imports import import_path
 from keepset.recipe.source_text import futures_of, source_text
-from keepset.recipe.stages import is_default, parameter_fields, stage_name
+from keepset.recipe.stages import NAMING_FILES, is_default, parameter_fields, stage_name
 
 # An array of more bytes is named and not told.
 MOST_ARRAY_BYTES: Final = 64 << 10
@@ -62,7 +63,7 @@ class RecipeWriter:
                 "name it"
             )
         stage: dict[str, Any] = {"stage": name}
-        self._names_files = name == "list_files"
+        self._names_files = name in NAMING_FILES
         before = [self._numbers[id(each)] for each in node.inputs]
         if before and before != [number - 1]:
             stage["inputs"] = before
@@ -70,6 +71,9 @@ class RecipeWriter:
             stage["name"] = node.name
         for field in parameter_fields(type(node)):
             value = getattr(node, field.name)
+            if self._names_files and field.name == "tensors":
+                stage["names"] = [self._file_name(name) for name in value.tolist()]
+                continue
             is_found_again = (
                 field.name == "fingerprint" and getattr(node, "facts", None) is not None
             )
@@ -78,6 +82,11 @@ class RecipeWriter:
         self._numbers[id(node)] = number
         self.stages.append(stage)
         self.nodes.append(node)
+
+    def _file_name(self, name: bytes) -> Any:
+        """A name as text, if it is one."""
+        text = os.fsdecode(name)
+        return text if text.isprintable() and text.encode(errors="ignore") == name else _text(name)
 
     def _value(self, value: Any, path: str) -> Any:
         """Any value as plain data. What is not plain is an object with one key that has a ``$``."""
@@ -100,8 +109,7 @@ class RecipeWriter:
         if isinstance(value, Chunk):
             return self._chunk(value, path)
         if isinstance(value, Structure):
-            skeleton = value.build([np.int64(i) for i in range(value.num_leaves)])
-            return {"$structure": element_to_json(skeleton)}
+            return {"$structure": self._structure(value)}
         if kind in (set, frozenset):
             items = [self._value(item, path) for item in value]
             return {
@@ -140,8 +148,7 @@ class RecipeWriter:
                 told["bytes"] = base64.b64encode(np.ascontiguousarray(value).tobytes()).decode()
         if value.ndim != 1 or "values" not in told:
             told["shape"] = list(value.shape)
-        # Names of files are what a recipe is for, however many there are.
-        if size > MOST_ARRAY_BYTES and not self._names_files:
+        if size > MOST_ARRAY_BYTES:
             digest = fingerprint_of_value(value).digest
             dtype = "string" if value.dtype == object else dtype_name(value.dtype)
             name = f"{len(self.stages)}.{path}"
@@ -155,6 +162,12 @@ class RecipeWriter:
             return {"$chunk": [element_to_json(row) for row in value.rows]}
         except ElementError:  # elements that hold data sets
             return {"$rows": [self._value(row, path) for row in value.rows]}
+
+    def _structure(self, value: Structure) -> Any:
+        """Nested as the structure is, with the number of each leaf in its place."""
+        if value.has_records:
+            return element_to_json(value.build([np.int64(i) for i in range(value.num_leaves)]))
+        return self._value(value.build(range(value.num_leaves)), "structure")
 
     def _own_record(self, value: Any, path: str) -> Any:
         """One of the library's own values, which says what it is made of."""
