@@ -27,11 +27,12 @@ def test_a_plan_is_all_there_is_without_yes(tmp_path: Path) -> None:
     old = resave(tmp_path)
     result = keepset("gc", tmp_path, "--grace", "0")
     assert result.exit_code == 0
-    title, header, row, _, total = result.stdout.splitlines()
+    title, header, row, recipe, _, total = result.stdout.splitlines()
     assert (title, header.split()) == ("goes", ["name", "size", "why"])
     assert row.startswith(f"segments/{old.name}  ")
     assert row.endswith("  no version and no writer needs it")
-    assert total.startswith("1 thing (")
+    assert recipe.startswith("recipes/")
+    assert total.startswith("2 things (")
     assert result.stderr == "nothing was removed; add --yes to do it\n"
     assert old.exists()
 
@@ -55,15 +56,15 @@ def test_what_somebody_may_still_read_is_spared(tmp_path: Path) -> None:
 
 def test_the_plan_and_what_was_done_in_json(tmp_path: Path) -> None:
     old = resave(tmp_path)
-    size = old.stat().st_size
     plan = answer_json("gc", tmp_path, "--grace", "0")
-    assert plan["removals"] == [
-        {
-            "name": f"segments/{old.name}",
-            "size_bytes": size,
-            "why": "no version and no writer needs it",
-        }
-    ]
+    segment, recipe = plan["removals"]
+    assert segment == {
+        "name": f"segments/{old.name}",
+        "size_bytes": old.stat().st_size,
+        "why": "no version and no writer needs it",
+    }
+    assert recipe["name"].startswith("recipes/")
+    size = segment["size_bytes"] + recipe["size_bytes"]
     assert (plan["is_done"], plan["removed_bytes"]) == (False, 0)
     done = answer_json("gc", tmp_path, "--grace", "0", "--yes")
     assert (done["is_done"], done["removed_bytes"], done["size_bytes"]) == (True, size, size)
@@ -144,7 +145,7 @@ def test_somebody_at_a_terminal_is_asked(tmp_path: Path, reply: str) -> None:
     old = resave(tmp_path)
     code, text = at_a_terminal(f"{reply}\n", "gc", tmp_path, "--grace", "0")
     assert code == 0, text
-    assert "remove 1 thing (" in text
+    assert "remove 2 things (" in text
     assert old.exists() == (reply == "n")
 
 

@@ -100,7 +100,7 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "keepset", "run", str(path), "--to", str(kept), "--trust"]
     running = subprocess.Popen(command, cwd=Path(__file__).parents[2])
     deadline = time.monotonic() + 60
-    while not list(kept.glob("*/commits/*")) and time.monotonic() < deadline:
+    while not list(kept.glob("*/commits/[0-9]*")) and time.monotonic() < deadline:
         time.sleep(0.02)
     running.send_signal(signal.SIGKILL)
     assert running.wait() == -signal.SIGKILL

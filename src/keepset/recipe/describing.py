@@ -6,6 +6,7 @@ import platform
 from contextlib import suppress
 from typing import Any, Final
 
+from keepset.core.fingerprint import hashing_once
 from keepset.core.node import Node
 from keepset.core.version import __version__
 from keepset.errors import FingerprintError
@@ -25,6 +26,11 @@ def document_of(node: Node, *, content: bool | None = None) -> dict[str, Any]:
     With ``content`` the files that it names are read, so that a change is noticed by content; by
     default, if they are not larger than a gigabyte together.
     """
+    with hashing_once():
+        return _described(node, content)
+
+
+def _described(node: Node, content: bool | None) -> dict[str, Any]:
     writer = RecipeWriter(node)
     for stage, each in zip(writer.stages, writer.nodes, strict=True):
         digest = digest_of_stage(each)

@@ -36,7 +36,8 @@ def create_settled(store: Store, name: str, data: bytes, attempt: Callable[[], N
             attempt()
             return True
         except UnclearAnswerError as unclear:
-            cause = unclear.cause
+            # Without the frames that it passed, which would hold what they hold, as this one does.
+            cause = unclear.cause.with_traceback(None)
         try:
             return store.read(name) == data
         except ObjectMissingError:

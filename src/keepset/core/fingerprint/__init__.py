@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from keepset.core.fingerprint.arrays import hashing_once
 from keepset.core.fingerprint.difference import Difference, changed_versions, differences
 from keepset.core.fingerprint.facts import (
     Facts,
@@ -24,4 +25,5 @@ __all__ = [
     "facts_from_json",
     "facts_to_json",
     "fingerprint_of_value",
+    "hashing_once",
 ]

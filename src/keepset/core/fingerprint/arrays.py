@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,19 @@ from keepset.core.fingerprint.plain import LARGE_BYTES, content_digest
 from keepset.core.fingerprint.sketch import Sketch, Uncountable, part, shortened
 
 _TENSOR_LIBRARIES = {"torch", "jax", "jaxlib", "tensorflow", "cupy"}
+
+# Large arrays and what they count as, by id, while nobody changes them.
+_hashed: ContextVar[dict[int, tuple[Array, bytes]] | None] = ContextVar("hashed", default=None)
+
+
+@contextmanager
+def hashing_once() -> Iterator[None]:
+    """As long as this lasts, no array changes, and each large one is hashed once."""
+    token = _hashed.set({})
+    try:
+        yield
+    finally:
+        _hashed.reset(token)
 
 
 def array_sketch(value: Any) -> Sketch | None:
@@ -53,7 +68,18 @@ def _array(value: Array) -> Sketch:
 def _array_content(value: Array) -> bytes:
     if not value.nbytes:
         return b"empty"
-    if value.flags.c_contiguous or value.nbytes < LARGE_BYTES:
+    if value.nbytes < LARGE_BYTES:
+        return content_digest(_bytes(value))
+    known = _hashed.get()
+    if known is None:
+        return _large_content(value)
+    if id(value) not in known:
+        known[id(value)] = value, _large_content(value)  # held, so that its id stays its own
+    return known[id(value)][1]
+
+
+def _large_content(value: Array) -> bytes:
+    if value.flags.c_contiguous:
         return content_digest(_bytes(value))
     # A strided array is copied block by block, so that hashing it needs no second gigabyte.
     state = xxhash.xxh3_128()

@@ -12,6 +12,7 @@ from keepset.errors import CorruptSnapshotError, KeepsetError, PendingSnapshotEr
 from keepset.format.commit import FOLDER, Commit
 from keepset.format.log import Log, LogState
 from keepset.snapshot.reading.opening import snapshots_below
+from keepset.snapshot.reading.recipes import FOLDER as RECIPES
 from keepset.snapshot.upkeep.removing import FOLDERS, remove_snapshot
 from keepset.snapshot.writing.lease import EXPIRY_S, Holder, holders
 from keepset.snapshot.writing.run_id import new_run_id
@@ -239,17 +240,17 @@ def _garbage(
     store: Store, grace_s: float, now: float, state: LogState | None = None
 ) -> Iterator[tuple[Removal, bool]]:
     """What one snapshot does not need, and whether it goes."""
-    # The segments are listed before the leases: whoever writes one has a lease before that.
-    segments = list(store.list("segments/"))
+    # What is written is listed before the leases: whoever writes has a lease before that.
+    segments, recipes = list(store.list("segments/")), list(store.list(RECIPES))
     leases = list(holders(store))
     live = {holder.run for holder in leases if holder.is_alive(EXPIRY_S)}
     state = state or Log(store).state()
-    needed = _segments_of(state)
-    for info in segments:
+    needed = _segments_of(state) | _recipes_of(state)
+    for info in segments + recipes:
         if info.name in needed:
             continue
-        run = _run_of(info.name)
-        if run in live:
+        # Whose a recipe is cannot be told by its name.
+        if _run_of(info.name) in live or (live and info.name.startswith(RECIPES)):
             yield Removal(info.name, info.size_bytes, "its writer is at work"), False
             continue
         # It was superseded when the newest version was made, or never belonged to one.
@@ -269,6 +270,11 @@ def _segments_of(state: LogState) -> set[str]:
     manifests = [append.manifest for append in state.appends]
     manifests += [kept.manifest for kept in (state.version, state.damaged) if kept is not None]
     return {name for manifest in manifests for name in manifest.segment_names}
+
+
+def _recipes_of(state: LogState) -> set[str]:
+    commits = [each.commit for each in (*state.appends, state.version, state.damaged) if each]
+    return {f"{RECIPES}{commit.body.get('recipe')}.json" for commit in commits}
 
 
 def _run_of(name: str) -> str:

@@ -76,9 +76,11 @@ def save_node(
             recorder.add(chunk, shards)
             given += len(chunk)
             shown.advance(len(chunk))
-        written = recorder.cut().result()
-        manifest = recorder.unified(written)
+        last = recorder.cut()
+        # While the disk takes the last segment.
         about = {"lineage": Lineage.of(node).to_json(), **keep_recipe(store, node, tell)}
+        written = last.result()
+        manifest = recorder.unified(written)
         _publish(log, state, run_id, manifest, about)
         # Of a narrower layout, and never part of any version.
         store.delete(written.segment_names - manifest.segment_names)

@@ -27,6 +27,5 @@ def keep_recipe(store: Store, node: Node, tell: Tell | None) -> dict[str, str]:
     except RecipeError as error:
         return {"no_recipe": str(error)}
     name = recipe_name(data)
-    if not store.exists(name):  # a run that goes on with another's work has the same one
-        store.create(name, data)
+    store.create(name, data)  # a run that goes on with another's work has the same one
     return {"recipe": name.removeprefix(FOLDER).removesuffix(".json")}
