@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -99,3 +100,35 @@ def test_credentials_are_never_told(tmp_path: Path) -> None:
     assert "hidden" not in text
     assert "secret" not in text
     assert [int(x) for x in ks.from_recipe(ds.to_recipe())] == list(range(5))
+
+
+LARGE = [
+    ks.Ragged(np.arange(20_000), np.arange(0, 20_001, 4)),
+    ks.Sparse.from_dense(np.arange(20_000).reshape(200, 100)),
+    b"x" * 100_000,
+    "x" * 100_000,
+    {f"word {i}": i for i in range(10_000)},
+    list(range(10_000)),
+    frozenset(range(10_000)),
+    np.array([b"%d" % i for i in range(20_000)], object),
+]
+
+
+@pytest.mark.parametrize("value", LARGE, ids=lambda value: type(value).__name__)
+def test_what_is_large_is_named_with_a_digest(value: Any) -> None:
+    ds = ks.Dataset.range(3).map(lambda x: (x, hash(type(value)) != 0))
+    recipe = ds.to_recipe()
+    assert len(recipe.to_json()) < 3000
+    with pytest.raises(ks.RecipeError, match=r"pass data=.* > value': (array|\.\.\.)"):
+        ks.from_recipe(recipe, trust=True)
+    name = next(iter(names_of_data(recipe.stages)))
+    ks.assert_equal(ks.from_recipe(recipe, trust=True, data={name: value}), ds)
+    with pytest.raises(ks.RecipeError, match="that the recipe names"):
+        ks.from_recipe(recipe, trust=True, data={name: 1})
+
+
+def names_of_data(told: Any) -> Iterator[str]:
+    if isinstance(told, dict):
+        yield from [told["$data"]] if "$data" in told else []
+    for each in told.values() if isinstance(told, dict) else told if isinstance(told, list) else ():
+        yield from names_of_data(each)

@@ -36,7 +36,7 @@ class Telling(BaseDataset):
 
         Save it next to the data, and make the pipeline again with :func:`keepset.from_recipe`. A
         function that others can import is told by its name, ``package.module:name``; any other by
-        its source, with the values that it uses. Arrays of more than 64 KB are only named.
+        its source, with the values that it uses. Large arrays are only named.
         Credentials are never told.
 
         Args:

@@ -6,15 +6,15 @@ import platform
 from contextlib import suppress
 from typing import Any, Final
 
-from keepset.core.fingerprint import hashing_once
+from keepset.core.fingerprint import one_moment
 from keepset.core.node import Node
 from keepset.core.version import __version__
 from keepset.errors import FingerprintError
 from keepset.recipe.stages import VERSION
 from keepset.recipe.writing import RecipeWriter
-from keepset.snapshot.identity import facts_of_stage, identify
+from keepset.snapshot.identity import facts_of_stage, files_of, identify
 from keepset.storage.file_hashes import FileHashes
-from keepset.storage.files import MODIFIED, SIZE, Listing, look_at
+from keepset.storage.files import MODIFIED, SIZE, Listing
 
 # Files of more bytes are not read unless that is asked for.
 _MOST_HASHED_BYTES: Final = 1 << 30
@@ -26,7 +26,7 @@ def document_of(node: Node, *, content: bool | None = None) -> dict[str, Any]:
     With ``content`` the files that it names are read, so that a change is noticed by content; by
     default, if they are not larger than a gigabyte together.
     """
-    with hashing_once():
+    with one_moment():
         return _described(node, content)
 
 
@@ -36,10 +36,10 @@ def _described(node: Node, content: bool | None) -> dict[str, Any]:
         digest = digest_of_stage(each)
         if digest is not None:
             stage["digest"] = digest
-        if each.file_names is not None:
-            files = _files(each.file_names, content)
-            if files is not None:
-                stage["files"] = files
+        with suppress(FingerprintError):  # one is gone: whoever runs the recipe will be told
+            listing = files_of(each)
+            if listing is not None:
+                stage["files"] = _files(listing, content)
     document: dict[str, Any] = {
         "keepset_recipe": VERSION,
         "made_by": {"keepset": __version__, "python": platform.python_version()},
@@ -60,11 +60,7 @@ def digest_of_stage(node: Node) -> str | None:
         return None
 
 
-def _files(names: list[bytes], content: bool | None) -> dict[str, Any] | None:
-    try:
-        listing = look_at(names)
-    except FingerprintError:
-        return None  # one is gone: whoever runs the recipe will be told
+def _files(listing: Listing, content: bool | None) -> dict[str, Any]:
     told: dict[str, Any] = {
         "bytes": listing.facts[:, SIZE].tolist(),
         "modified_ns": listing.facts[:, MODIFIED].tolist(),

@@ -153,7 +153,7 @@ class RecipeReader:
 
     def _named_data(self, name: str, rest: dict[str, Any]) -> Any:
         """What a recipe names and does not hold: an array, or one of the library's own values."""
-        is_array = "of" not in rest
+        is_array = "what" not in rest
         what = str(rest.get("what"))
         if is_array:
             what = f"the array of {rest.get('dtype')} {rest.get('shape')}"
@@ -163,7 +163,7 @@ class RecipeReader:
                 f"data={{{name!r}: {'array' if is_array else '...'}}}"
             )
         value = self._data[name]
-        if not is_array:
+        if "of" in rest:
             kind = self._own_class(str(rest["of"]))
             if not hasattr(kind, "from_data"):
                 raise RecipeError(f"{rest['of']} cannot be made by a recipe of data")

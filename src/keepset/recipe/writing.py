@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import functools
 import math
-import os
 import pathlib
 import types
 from typing import Any, Final
@@ -23,13 +22,14 @@ from keepset.core.random import Randomness
 from keepset.core.sparse import Sparse
 from keepset.core.spec import LeafSpec, spec_to_json
 from keepset.core.structure import Structure, is_namedtuple
-from keepset.errors import ElementError, RecipeError
+from keepset.errors import ElementError, FingerprintError, RecipeError
 from keepset.recipe.imports import import_path
 from keepset.recipe.source_text import futures_of, source_text
 from keepset.recipe.stages import NAMING_FILES, is_default, parameter_fields, stage_name
 
-# An array of more bytes is named and not told.
-MOST_ARRAY_BYTES: Final = 64 << 10
+# What has more bytes, or more items, is named and not told.
+MOST_BYTES: Final = 64 << 10
+_MOST_ITEMS: Final = 8192
 # An array of as many numbers is told for people.
 _FEW_NUMBERS: Final = 64
 
@@ -72,7 +72,7 @@ class RecipeWriter:
         for field in parameter_fields(type(node)):
             value = getattr(node, field.name)
             if self._names_files and field.name == "tensors":
-                stage["names"] = [self._file_name(name) for name in value.tolist()]
+                stage["names"] = [_file_name(name) for name in value.tolist()]
                 continue
             is_found_again = (
                 field.name == "fingerprint" and getattr(node, "facts", None) is not None
@@ -83,18 +83,15 @@ class RecipeWriter:
         self.stages.append(stage)
         self.nodes.append(node)
 
-    def _file_name(self, name: bytes) -> Any:
-        """A name as text, if it is one."""
-        text = os.fsdecode(name)
-        return text if text.isprintable() and text.encode(errors="ignore") == name else _text(name)
-
     def _value(self, value: Any, path: str) -> Any:
         """Any value as plain data. What is not plain is an object with one key that has a ``$``."""
         kind = type(value)
-        if value is None or kind in (bool, int, str):
+        if value is None or kind in (bool, int) or (kind is str and len(value) <= MOST_BYTES):
             return value
         if kind is float:
             return value if math.isfinite(value) else {"$float": str(value)}
+        if _is_large(value):
+            return self._named(value, path, f"the {_summary(value)}")
         if kind is list:
             return [self._value(item, f"{path}[{i}]") for i, item in enumerate(value)]
         if kind is dict:
@@ -135,8 +132,10 @@ class RecipeWriter:
             items = value.ravel().tolist()
             if not set(map(type, items)) <= {bytes}:
                 raise self._unwritable(path, "an array of Python objects")
-            told: dict[str, Any] = {"strings": [_text(item) for item in items]}
-            size = sum(map(len, items))
+            told: dict[str, Any] = {}
+            size = len(items) + sum(map(len, items[:MOST_BYTES]))  # about
+            if size <= MOST_BYTES:
+                told["strings"] = [_text(item) for item in items]
         elif not is_numeric(value.dtype):
             raise self._unwritable(path, f"an array of dtype {value.dtype}")
         elif value.size <= _FEW_NUMBERS and value.dtype.kind in "biu":
@@ -144,19 +143,26 @@ class RecipeWriter:
         else:
             size = value.nbytes
             told = {"dtype": dtype_name(value.dtype)}
-            if size <= MOST_ARRAY_BYTES:
+            if size <= MOST_BYTES:
                 told["bytes"] = base64.b64encode(np.ascontiguousarray(value).tobytes()).decode()
         if value.ndim != 1 or "values" not in told:
             told["shape"] = list(value.shape)
-        if size > MOST_ARRAY_BYTES:
-            digest = fingerprint_of_value(value).digest
+        if size > MOST_BYTES:
             dtype = "string" if value.dtype == object else dtype_name(value.dtype)
-            name = f"{len(self.stages)}.{path}"
-            return {"$data": name, "dtype": dtype, "shape": list(value.shape), "digest": digest}
+            return self._named(value, path, dtype=dtype, shape=list(value.shape))
         return {"$array": told}
 
+    def _named(self, value: Any, path: str, what: str | None = None, **more: Any) -> dict[str, Any]:
+        """What has to be given again, with a digest by which it is recognised."""
+        try:
+            digest = fingerprint_of_value(value).digest
+        except FingerprintError as error:
+            raise self._unwritable(path, f"too large, and cannot be compared: {error}") from error
+        told = {"$data": f"{len(self.stages)}.{path}", **more, "digest": digest}
+        return told if what is None else told | {"what": what}
+
     def _chunk(self, value: Chunk, path: str) -> Any:
-        if value.size_bytes > MOST_ARRAY_BYTES:
+        if value.size_bytes > MOST_BYTES:
             raise self._unwritable(path, f"{len(value):,} elements in memory")
         try:
             return {"$chunk": [element_to_json(row) for row in value.rows]}
@@ -175,11 +181,10 @@ class RecipeWriter:
         where = f"{kind.__module__.removeprefix('keepset.')}:{kind.__qualname__}"
         told: dict[str, Any] = {"$keepset": where}
         names = kind.__keepset_recipe__
-        if hasattr(kind, "from_data") and value.nbytes > MOST_ARRAY_BYTES:
+        if hasattr(kind, "from_data") and value.nbytes > MOST_BYTES:
             # Its content, which comes first, is named and not told, as that of a large array.
-            digest = fingerprint_of_value(value).digest
-            told = {"$data": f"{len(self.stages)}.{path}", "of": where, "digest": digest}
-            told["what"], names = f"the {repr(value).strip('<>')}", names[1:]
+            told = self._named(value, path, f"the {repr(value).strip('<>')}", of=where)
+            names = names[1:]
         for name in names:
             told[name] = self._value(getattr(value, name), f"{path}.{name}")
         return told
@@ -274,6 +279,31 @@ class RecipeWriter:
             f"{self._where}: {path} is {what}, which a recipe cannot tell; put the function into a "
             "module that can be imported, or pass what it needs as numbers, texts and arrays"
         )
+
+
+def _file_name(name: bytes) -> Any:
+    """A name as text, if it is one."""
+    told = _text(name)
+    return told.get("$bytes", told)
+
+
+def _is_large(value: Any) -> bool:
+    """Whether it is only named; arrays and the library's own values say so themselves."""
+    kind = type(value)
+    if kind in (list, tuple, dict, set, frozenset):
+        return len(value) > _MOST_ITEMS
+    if kind in (bytes, str):
+        return len(value) > MOST_BYTES
+    if isinstance(value, Ragged):
+        return value.flat_values.nbytes + value.row_splits.nbytes > MOST_BYTES
+    return isinstance(value, Sparse) and value.values.nbytes + value.indices.nbytes > MOST_BYTES
+
+
+def _summary(value: Any) -> str:
+    if isinstance(value, Ragged | Sparse):
+        return f"{type(value).__name__} of {dtype_name(value.dtype)} {list(value.shape)}"
+    many = "letters" if type(value) is str else "bytes" if type(value) is bytes else "items"
+    return f"{type(value).__name__} of {len(value):,} {many}"
 
 
 def _plain(value: Any) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
 from typing import Any
 
-from keepset.core.fingerprint import Facts, combine, counting_versions, fingerprint_of_value
+from keepset.core.fingerprint import Facts, combine, counting_versions, fingerprint_of_value, once
 from keepset.core.fingerprint.facts import digest_of
 from keepset.core.node import Node
 from keepset.core.random import Randomness
@@ -76,13 +76,19 @@ def facts_of_stage(node: Node) -> Facts:
     return combine(node.kind, node.kind, list(_parameters(node)))
 
 
+def files_of(node: Node) -> Listing | None:
+    """The files that a stage names, as they stand; None if it names none."""
+    names = node.file_names
+    return None if names is None else once(node, lambda: look_at(names))
+
+
 def _facts_of(node: Node, listings: list[Listing]) -> Facts:
     """The facts of a stage and of all before it; the files they name are added to ``listings``."""
     while node.is_physical:
         [node] = node.inputs
-    if node.file_names is not None:
-        listings.append(look_at(node.file_names))
-        found = listings[-1]
+    found = files_of(node)
+    if found is not None:
+        listings.append(found)
         files = Facts(found.outline, FILES, str(found))
         return combine(node.kind, node.title, [(FILES, files)])
     labelled = list(_parameters(node))

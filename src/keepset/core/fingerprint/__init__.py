@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from keepset.core.fingerprint.arrays import hashing_once
 from keepset.core.fingerprint.difference import Difference, changed_versions, differences
 from keepset.core.fingerprint.facts import (
     Facts,
@@ -12,6 +11,7 @@ from keepset.core.fingerprint.facts import (
     facts_from_json,
     facts_to_json,
 )
+from keepset.core.fingerprint.moment import once, one_moment
 from keepset.core.fingerprint.value import fingerprint_of_value
 
 __all__ = [
@@ -25,5 +25,6 @@ __all__ = [
     "facts_from_json",
     "facts_to_json",
     "fingerprint_of_value",
-    "hashing_once",
+    "once",
+    "one_moment",
 ]

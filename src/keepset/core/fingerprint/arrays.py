@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -14,23 +12,14 @@ import xxhash
 from keepset.core.arrays import as_array
 from keepset.core.dtypes import Array
 from keepset.core.fingerprint.facts import digest_of
+from keepset.core.fingerprint.moment import once
 from keepset.core.fingerprint.plain import LARGE_BYTES, content_digest
 from keepset.core.fingerprint.sketch import Sketch, Uncountable, part, shortened
 
 _TENSOR_LIBRARIES = {"torch", "jax", "jaxlib", "tensorflow", "cupy"}
 
-# Large arrays and what they count as, by id, while nobody changes them.
-_hashed: ContextVar[dict[int, tuple[Array, bytes]] | None] = ContextVar("hashed", default=None)
-
-
-@contextmanager
-def hashing_once() -> Iterator[None]:
-    """As long as this lasts, no array changes, and each large one is hashed once."""
-    token = _hashed.set({})
-    try:
-        yield
-    finally:
-        _hashed.reset(token)
+# As many strings are hashed together; fewer count one by one, so that a change can be shown.
+_MANY_STRINGS = 1000
 
 
 def array_sketch(value: Any) -> Sketch | None:
@@ -58,10 +47,13 @@ def array_sketch(value: Any) -> Sketch | None:
 def _array(value: Array) -> Sketch:
     own = _dtype_bytes(value.dtype) + repr(value.shape).encode()
     if value.dtype.hasobject or value.dtype.kind == "T":
-        # Not bytes but references: the items count one by one.
-        items = part("items", value.reshape(-1).tolist())
-        return Sketch("array", _array_text(value), own, [items])
-    content = _array_content(value)
+        # Not bytes but references.
+        content = once(value, lambda: _strings_content(value))
+        if not content:
+            items = part("items", value.reshape(-1).tolist())
+            return Sketch("array", _array_text(value), own, [items])
+    else:
+        content = _array_content(value)
     return Sketch("array", _array_text(value, content), own + content)
 
 
@@ -70,12 +62,19 @@ def _array_content(value: Array) -> bytes:
         return b"empty"
     if value.nbytes < LARGE_BYTES:
         return content_digest(_bytes(value))
-    known = _hashed.get()
-    if known is None:
-        return _large_content(value)
-    if id(value) not in known:
-        known[id(value)] = value, _large_content(value)  # held, so that its id stays its own
-    return known[id(value)][1]
+    return once(value, lambda: _large_content(value))
+
+
+def _strings_content(value: Array) -> bytes:
+    """Of many byte strings, their lengths and all that they hold; empty for anything else."""
+    items = value.reshape(-1).tolist() if value.size >= _MANY_STRINGS else []
+    if set(map(type, items)) != {bytes}:
+        return b""
+    lengths = np.fromiter(map(len, items), np.int64, len(items))
+    state = xxhash.xxh3_128(lengths.astype("<i8", copy=False).data)
+    for start in range(0, len(items), _MANY_STRINGS):  # a few at a time: all would be a copy
+        state.update(b"".join(items[start : start + _MANY_STRINGS]))
+    return b"strings" + state.digest()
 
 
 def _large_content(value: Array) -> bytes:
