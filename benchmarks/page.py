@@ -265,7 +265,10 @@ def machine_section(results: Mapping[str, Any]) -> str:
     for name, facts in results.items():
         m, known, run = facts["machine"], facts["versions"].values(), SOURCES[name][0]
         cores = f"{m['cpu']}, {m['cpus_usable']} cores, {m['memory_gib']} GiB, {m['system']}"
-        day, settings = facts.get("finished", "undated")[:10], facts.get("settings", {}).items()
+        finished = facts.get("finished", "undated")
+        # Some jobs may have been measured again later.
+        days = {each.get("finished", finished)[:10] for each in (facts, *facts.get("jobs", ()))}
+        day, settings = " and ".join(sorted(days)), facts.get("settings", {}).items()
         rounds = [f", {n} {key.replace('_', ' ')}" for key, n in settings if "rounds" in key and n]
         versions = sorted({f"{library} {v}" for found in known for library, v in found.items()})
         parts.append(f"- **{run}**, {day}{''.join(rounds)}: {cores}; {', '.join(versions)}")

@@ -130,9 +130,10 @@ def keep(
     figures: Sequence[Figure] = (),
 ) -> None:
     """Write the run as JSON, every round's seconds included."""
+    now = datetime.now(UTC).isoformat(timespec="seconds")
     facts: dict[str, Any] = {
         "topic": topic,
-        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "finished": now,
         "machine": run.machine,
         "versions": run.versions,
         "settings": asdict(run.settings),
@@ -141,6 +142,7 @@ def keep(
                 "name": job.name,
                 "what": job.what,
                 "elements": job.elements,
+                "finished": now,
                 "measurements": [m.as_json() for m in run.of(job.name)],
                 "ratios": [
                     asdict(ratio) | {"missed": ratio.missed}
@@ -152,4 +154,17 @@ def keep(
         "figures": [figure.as_json() for figure in figures],
     }
     path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(facts, indent=1) + "\n")
+
+
+def renew(path: Path, newer: Path) -> None:
+    """Take the jobs and figures of a newer run of a part into the results of a whole one.
+
+    Everybody in a job was measured side by side, so jobs may be of different runs.
+    """
+    facts, new = json.loads(path.read_text()), json.loads(newer.read_text())
+    for key, names in (("jobs", ("name",)), ("figures", ("name", "contender"))):
+        found = {tuple(each[name] for name in names): each for each in new[key]}
+        old = [tuple(each[name] for name in names) for each in facts[key]]
+        facts[key] = [found.get(name, each) for name, each in zip(old, facts[key], strict=True)]
     path.write_text(json.dumps(facts, indent=1) + "\n")

@@ -137,6 +137,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where the data is written")
     parser.add_argument("--keep-data", action="store_true", help="leave it there: 30 GB if whole")
     parser.add_argument("--output", type=Path, help="where to keep the results, full run or not")
+    parser.add_argument("--renew", action="store_true", help="take --output into the whole results")
     parser.add_argument("--list", action="store_true", help="print the names there are")
     return parser.parse_args()
 
@@ -166,6 +167,9 @@ def main() -> int:
     if path := given.output or (RESULTS if whole else None):
         report.keep(path, "kept data", jobs, taking_part, result, KEEPSET, found)
         print(f"kept in {path}")
+        if given.renew:
+            report.renew(RESULTS, path)
+            print(f"and taken into {RESULTS}")
     ours = [m for m in result.measurements if m.contender == KEEPSET]
     return 0 if all(m.status in ("ok", "not offered") for m in ours) else 1
 

@@ -129,28 +129,26 @@ class RecipeWriter:
 
     def _array(self, value: Any, path: str) -> Any:
         if value.dtype == object:
+            dtype = "string"
+        elif is_numeric(value.dtype):
+            dtype = dtype_name(value.dtype)
+        else:
+            raise self._unwritable(path, f"an array of dtype {value.dtype}")
+        shape = list(value.shape)
+        if value.nbytes > MOST_BYTES:
+            return self._named(value, path, dtype=dtype, shape=shape)
+        if value.dtype == object:
             items = value.ravel().tolist()
             if not set(map(type, items)) <= {bytes}:
                 raise self._unwritable(path, "an array of Python objects")
-            told: dict[str, Any] = {}
-            size = len(items) + sum(map(len, items[:MOST_BYTES]))  # about
-            if size <= MOST_BYTES:
-                told["strings"] = [_text(item) for item in items]
-        elif not is_numeric(value.dtype):
-            raise self._unwritable(path, f"an array of dtype {value.dtype}")
-        elif value.size <= _FEW_NUMBERS and value.dtype.kind in "biu":
-            told, size = {"dtype": dtype_name(value.dtype), "values": value.tolist()}, 0
-        else:
-            size = value.nbytes
-            told = {"dtype": dtype_name(value.dtype)}
-            if size <= MOST_BYTES:
-                told["bytes"] = base64.b64encode(np.ascontiguousarray(value).tobytes()).decode()
-        if value.ndim != 1 or "values" not in told:
-            told["shape"] = list(value.shape)
-        if size > MOST_BYTES:
-            dtype = "string" if value.dtype == object else dtype_name(value.dtype)
-            return self._named(value, path, dtype=dtype, shape=list(value.shape))
-        return {"$array": told}
+            if sum(map(len, items)) > MOST_BYTES:
+                return self._named(value, path, dtype=dtype, shape=shape)
+            return {"$array": {"strings": [_text(item) for item in items], "shape": shape}}
+        if value.size <= _FEW_NUMBERS and value.dtype.kind in "biu":
+            told = {"dtype": dtype, "values": value.tolist()}
+            return {"$array": told if value.ndim == 1 else told | {"shape": shape}}
+        data = base64.b64encode(np.ascontiguousarray(value).tobytes()).decode()
+        return {"$array": {"dtype": dtype, "bytes": data, "shape": shape}}
 
     def _named(self, value: Any, path: str, what: str | None = None, **more: Any) -> dict[str, Any]:
         """What has to be given again, with a digest by which it is recognised."""
