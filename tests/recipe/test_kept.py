@@ -109,3 +109,12 @@ def test_arrays_of_the_pipeline_are_not_written_twice(tmp_path: Path) -> None:
     ks.Dataset.from_tensor_slices(array).save(tmp_path)
     [file] = (tmp_path / "recipes").iterdir()
     assert file.stat().st_size < 2000
+
+
+def test_the_recipe_is_of_the_pipeline_before_it_ran(tmp_path: Path) -> None:
+    seen: list[int] = []
+    ds = ks.Dataset.range(5).map(lambda x: seen.append(int(x)) or x)  # type: ignore[func-returns-value]
+    before = ds.to_recipe()
+    ds.save(tmp_path)
+    assert len(seen) == 5
+    assert ks.load(tmp_path).recipe == before

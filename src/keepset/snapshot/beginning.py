@@ -22,7 +22,7 @@ from keepset.snapshot.writing.first_pass import FirstPass
 from keepset.snapshot.writing.lease import Lease
 from keepset.snapshot.writing.recorder import Recorder
 from keepset.snapshot.writing.run_id import new_run_id
-from keepset.snapshot.writing.telling import keep_recipe
+from keepset.snapshot.writing.telling import Told
 from keepset.storage import Store
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class Beginning(NamedTuple):
             "fingerprint": node.fingerprint,
             "facts": node.facts,
             "lineage": Lineage.of(node.parent).to_json(),
-            **keep_recipe(self.store, node.parent, node.tell),
+            **Told(node.parent, node.tell).keep(self.store),
         }
         keeper = None if node.sources is None else SourceKeeper(self.store, node.sources)
         return FirstPass(self.log, state, run_id, recorder, lease, facts, keeper)

@@ -24,7 +24,7 @@ from keepset.snapshot.writing.run_id import new_run_id
 from keepset.snapshot.writing.sharding import shards_of
 from keepset.snapshot.writing.sizes import CHUNK_BYTES, SEGMENT_BYTES
 from keepset.snapshot.writing.staging import is_read_only
-from keepset.snapshot.writing.telling import Tell, keep_recipe
+from keepset.snapshot.writing.telling import Tell, Told
 from keepset.storage import open_store
 
 _PATIENCE = 8
@@ -53,6 +53,7 @@ def save_node(
     log = Log(store)
     # From the beginning, so that a fence against this run is seen whatever was committed since.
     state = log.state()
+    told = Told(node, tell)
     lease = Lease(store, run_id)
     shown = Progress(f"saving to {store.url}", node.cardinality(), progress)
     known = node.known_spec()
@@ -78,7 +79,7 @@ def save_node(
             shown.advance(len(chunk))
         last = recorder.cut()
         # While the disk takes the last segment.
-        about = {"lineage": Lineage.of(node).to_json(), **keep_recipe(store, node, tell)}
+        about = {"lineage": Lineage.of(node).to_json(), **told.keep(store)}
         written = last.result()
         manifest = recorder.unified(written)
         _publish(log, state, run_id, manifest, about)

@@ -15,17 +15,27 @@ from keepset.storage import Store
 Tell: TypeAlias = Callable[[Node], dict[str, Any]]
 
 
-def keep_recipe(store: Store, node: Node, tell: Tell | None) -> dict[str, str]:
-    """Write the recipe of a pipeline; what a commit says of it.
+class Told:
+    """The recipe of a pipeline as it is before it runs: functions may change what they hold.
 
-    If it cannot be told, the commit says why: that is no reason not to keep elements.
+    If it cannot be told, that is no reason not to keep elements: the commit says why.
     """
-    if tell is None:
-        return {}
-    try:
-        data = json.dumps(tell(node), ensure_ascii=False).encode()
-    except RecipeError as error:
-        return {"no_recipe": str(error)}
-    name = recipe_name(data)
-    store.create(name, data)  # a run that goes on with another's work has the same one
-    return {"recipe": name.removeprefix(FOLDER).removesuffix(".json")}
+
+    def __init__(self, node: Node, tell: Tell | None) -> None:
+        self._data, self._about = b"", dict[str, str]()
+        if tell is None:
+            return
+        try:
+            self._data = json.dumps(tell(node), ensure_ascii=False).encode()
+        except RecipeError as error:
+            self._about = {"no_recipe": str(error)}
+            return
+        name = recipe_name(self._data)
+        self._about = {"recipe": name.removeprefix(FOLDER).removesuffix(".json")}
+
+    def keep(self, store: Store) -> dict[str, str]:
+        """Write it; what a commit says of it."""
+        if self._data:
+            # A run that goes on with another's work has the same one.
+            store.create(recipe_name(self._data), self._data)
+        return self._about
