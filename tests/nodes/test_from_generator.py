@@ -183,6 +183,40 @@ def test_many_rows_at_once_are_what_they_are_one_by_one(
     assert list(map(text_of, behind.read(1).rows)) == list(map(text_of, again.read(1).rows))
 
 
+SPECS: list[ks.TensorSpec] = [
+    *(ks.TensorSpec(shape, "int64") for shape in ((), (3,), (None,), None, (2, 3), (None, 3))),
+    *(ks.TensorSpec(shape, "float64") for shape in ((), (3,), (None,), (0, 2))),
+    ks.TensorSpec((), "string"),
+    ks.TensorSpec((2,), "string"),
+    ks.TensorSpec((), "float32"),
+    ks.TensorSpec((), "bool"),
+]
+
+
+@hypothesis.given(
+    st.lists(st.integers(0, len(LEAVES) - 1), min_size=1, max_size=4),
+    st.sampled_from(SPECS),
+    st.integers(16, 40),
+)
+def test_many_rows_that_were_promised_are_what_they_are_one_by_one(
+    kinds: list[int], spec: ks.TensorSpec, size: int
+) -> None:
+    rows = [{"a": LEAVES[kind], "b": i} for kind in kinds for i in range(20)]
+    promised = {"a": spec, "b": ks.TensorSpec((), "int64")}
+    node = ks.Dataset.from_generator(lambda: iter(rows), output_signature=promised)._node
+
+    def outcome(most: int) -> list[str]:
+        cursor, found = node.cursor(start(node)), list[str]()
+        while len(found) < len(rows):
+            try:
+                found += map(text_of, cursor.read(most).rows)
+            except ks.ElementError as error:
+                found.append(f"{error} {error.__notes__}")
+        return found
+
+    assert outcome(size) == outcome(1)
+
+
 def test_a_buffer_that_is_used_again_is_copied_in_time() -> None:
     def source() -> Iterator[dict[str, Any]]:
         row: dict[str, Any] = {"x": np.zeros(4), "i": 0}

@@ -10,6 +10,8 @@ import numpy as np
 from keepset.core.arrays import as_array
 from keepset.core.dtypes import StringType
 from keepset.core.element import own, to_element
+from keepset.core.ragged import Ragged
+from keepset.core.sparse import Sparse
 from keepset.core.spec import LeafSpec, Spec, TensorSpec, spec_of, structure_and_leaves
 from keepset.core.structure import Structure, structure_of
 from keepset.errors import ElementError
@@ -74,8 +76,10 @@ def _misfit(structure: Structure, value: Any) -> ElementError:
 
 
 def _leaf_conformer(spec: LeafSpec) -> Conform:
-    if not isinstance(spec, TensorSpec) or spec.shape != () or isinstance(spec.dtype, StringType):
+    if not isinstance(spec, TensorSpec) or isinstance(spec.dtype, StringType):
         return lambda value: _conform_leaf(spec, value)
+    if spec.shape != ():
+        return _array_conformer(spec, spec.dtype)
     exact = spec.dtype.type
     low, high = (0, -1)
     if spec.dtype.kind in "iu":
@@ -93,6 +97,17 @@ def _leaf_conformer(spec: LeafSpec) -> Conform:
     return conform
 
 
+def _array_conformer(spec: TensorSpec, dtype: np.dtype[Any]) -> Conform:
+    def conform(value: Any) -> Any:
+        # What is as promised, which most is, is found to be so without a spec of its own.
+        if type(value) is np.ndarray and value.ndim and value.dtype == dtype:
+            if spec.has_shape(value.shape):
+                return own(value)
+        return _conform_leaf(spec, value)
+
+    return conform
+
+
 def _conform_leaf(spec: LeafSpec, value: Any) -> Any:
     if isinstance(spec, TensorSpec) and not isinstance(spec.dtype, StringType):
         leaf = _number(spec, value)
@@ -104,6 +119,8 @@ def _conform_leaf(spec: LeafSpec, value: Any) -> Any:
 
 
 def _number(spec: TensorSpec, value: Any) -> Any:
+    if isinstance(value, Ragged | Sparse):
+        return value  # which is not as promised
     array = as_array(value)
     wanted = spec.dtype
     assert isinstance(wanted, np.dtype)

@@ -26,6 +26,7 @@ class _Feed:
         self._run = start(root, None if state is None else state["draws"])
         self._tap = tap_of(root.cursor(self._run), on_error=self.close)
         self._pace = Pace(root.may_run_ahead)
+        self._tap.counts_bytes = root.may_run_ahead
         self._closed = False
         self._final: State | None = None
         if state is not None:

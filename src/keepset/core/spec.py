@@ -120,6 +120,15 @@ class TensorSpec(LeafSpec):
     def with_shape(self, shape: Shape) -> TensorSpec:
         return TensorSpec(shape, self.dtype)
 
+    def has_shape(self, shape: tuple[int, ...]) -> bool:
+        """Whether an array of this shape has the promised one."""
+        promised = self.shape
+        if promised is None or promised == shape:
+            return True
+        if len(promised) != len(shape):
+            return False
+        return all(p is None or p == size for p, size in zip(promised, shape, strict=True))
+
     def most_specific_common_supertype(
         self, others: LeafSpec | Sequence[LeafSpec]
     ) -> LeafSpec | None:

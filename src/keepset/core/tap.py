@@ -18,8 +18,9 @@ from keepset.core.cursor import Cursor, Marked, State
 class Tap(ABC):
     """Gives the elements of one read after another, and knows how many of them were taken."""
 
-    # About how much memory the last read took.
+    # About how much memory the last read took, if anybody wants to know.
     read_bytes = 0
+    counts_bytes = True
 
     @abstractmethod
     def read(self, max_rows: int) -> Iterator[Any] | None:
@@ -60,7 +61,8 @@ class _ChunkTap(Tap):
         chunk = self._cursor.read(max_rows)
         if not len(chunk):
             return None
-        self.read_bytes = chunk.own_bytes
+        if self.counts_bytes:
+            self.read_bytes = chunk.own_bytes
         rows, self._left = chunk.iterate()
         return rows
 

@@ -70,7 +70,7 @@ class _GeneratorCursor(Cursor):
         self._convert = to_element if signature is None else conformer(signature)
         self._literals = _literals_of(signature)
         self._as_they_are = self._literals | _scalars_of(signature)
-        self._may_be_alike = signature is None
+        self._may_be_alike = True
         self._generator: Iterator[Any] | None = None
         self._values: Iterator[Any] | None = None  # what it yields, and what was taken back
         self._read = 0
@@ -102,8 +102,8 @@ class _GeneratorCursor(Cursor):
         try:
             values = islice(self._open(), max_rows)
             first: Any = next(values, _END)
-            if _AlikeRows.can_hold(first):
-                rows = _AlikeRows(first)
+            if _AlikeRows.can_hold(first, self._node.output_signature):
+                rows = _AlikeRows(first, self._node.output_signature)
                 odd = rows.collect(values)
             else:
                 odd = first
@@ -204,14 +204,24 @@ class _AlikeRows:
     quicker than to make an element of every row first, and columns of the elements then.
     """
 
-    def __init__(self, first: dict[Any, Any]) -> None:
+    def __init__(self, first: dict[Any, Any], signature: Any) -> None:
         self._structure, self._keys = structure_of(first), tuple(first)
-        self._leaves = {key: _leaves_like(item) for key, item in first.items()}
+        promised = signature or {}
+        self._leaves = {key: _leaves_like(item, promised.get(key)) for key, item in first.items()}
         self.collect([first])
 
     @staticmethod
-    def can_hold(value: Any) -> bool:
-        return type(value) is dict and len(value) > 0 and all(map(_is_plain, value.values()))
+    def can_hold(value: Any, signature: Any) -> bool:
+        """Whether rows like this one can be taken so, and are what was promised."""
+        if type(value) is not dict or not value or not all(map(_is_plain, value.values())):
+            return False
+        if signature is None:
+            return True
+        return (
+            type(signature) is dict
+            and signature.keys() == value.keys()
+            and all(_is_promised(item, signature[key]) for key, item in value.items())
+        )
 
     def collect(self, rows: Iterable[Any]) -> Any:
         """Take rows up to one that is not like the first; gives that one, or ``_END``."""
@@ -245,9 +255,10 @@ class _Leaves(NamedTuple):
     column: Callable[[list[Any]], Column]
 
 
-def _leaves_like(first: Any) -> _Leaves:
+def _leaves_like(first: Any, promised: Any) -> _Leaves:
     if type(first) is np.ndarray:
-        return _lists_like(first) if first.ndim == 1 else _arrays_like(first)
+        is_list = first.ndim == 1 and (promised is None or promised.shape == (None,))
+        return _lists_like(first) if is_list else _arrays_like(first)
     kind, taken = type(first), list[Any]()
     append = taken.append
 
@@ -311,6 +322,17 @@ def _is_plain(item: Any) -> bool:
     if kind is int:
         return bool(_SMALLEST <= item <= _LARGEST)
     return kind in (bytes, bool, float) or (kind in PLAIN_SCALARS and _is_basic(item.dtype))
+
+
+def _is_promised(item: Any, spec: Any) -> bool:
+    """Whether a plain leaf is as promised, with nothing to be cast."""
+    if not isinstance(spec, TensorSpec):
+        return False
+    kind = type(item)
+    if isinstance(spec.dtype, StringType) or kind is bytes:
+        return isinstance(spec.dtype, StringType) and kind is bytes and spec.shape in ((), None)
+    dtype = _LITERALS_DTYPE[kind] if kind in _LITERALS_DTYPE else item.dtype
+    return bool(dtype == spec.dtype) and spec.has_shape(np.shape(item))
 
 
 def _is_basic(dtype: np.dtype[Any]) -> bool:

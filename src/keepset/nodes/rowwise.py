@@ -135,7 +135,8 @@ class _RowTap(Tap):
         self._count()
         if self._loop.has_ended or not (chunk := self._parent.read(max_rows)):
             return None
-        self.read_bytes = chunk.own_bytes
+        if self.counts_bytes:
+            self.read_bytes = chunk.own_bytes
         self._rows, self._left = self._loop.give(chunk, self._fail)
         self._counted = len(chunk)
         return self._rows
