@@ -100,9 +100,9 @@ def _leaf_conformer(spec: LeafSpec) -> Conform:
 def _array_conformer(spec: TensorSpec, dtype: np.dtype[Any]) -> Conform:
     def conform(value: Any) -> Any:
         # What is as promised, which most is, is found to be so without a spec of its own.
-        if type(value) is np.ndarray and value.ndim and value.dtype == dtype:
-            if spec.has_shape(value.shape):
-                return own(value)
+        is_plain = type(value) is np.ndarray and value.ndim > 0
+        if is_plain and value.dtype == dtype and spec.has_shape(value.shape):
+            return own(value)
         return _conform_leaf(spec, value)
 
     return conform
