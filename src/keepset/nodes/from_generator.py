@@ -331,7 +331,7 @@ def _is_promised(item: Any, spec: Any) -> bool:
     kind = type(item)
     if isinstance(spec.dtype, StringType) or kind is bytes:
         return isinstance(spec.dtype, StringType) and kind is bytes and spec.shape in ((), None)
-    dtype = _LITERALS_DTYPE[kind] if kind in _LITERALS_DTYPE else item.dtype
+    dtype = _LITERALS_DTYPE.get(kind) or item.dtype
     return bool(dtype == spec.dtype) and spec.has_shape(np.shape(item))
 
 
