@@ -21,13 +21,14 @@ from plots import Bar, Group, Line, Role, bars, compact, lines
 
 HERE, DOCS = Path(__file__).parent, Path(__file__).parents[1] / "docs"
 KEEPSET, BEST_PEER, A_SECOND = "keepset", "best peer", "a second"
-BY_HAND = ("numpy", "numpy durable", "arrow", "codec", "generators", "inlined")
+BY_HAND = ("numpy", "numpy durable", "arrow", "codec", "generators", "inlined", "own library")
 LIMITS = (*BY_HAND, "cat", "memcpy", "import numpy, pyarrow")
 NAMES = {"keepset": "Keepset", "numpy": "NumPy", "arrow": "Arrow by hand", "codec": "codec alone"}
 SOURCES = {  # by the name of the file: what it is about, and the command that makes it
     "pipeline": ("Pipelines", "make bench"),
     "snapshot": ("Kept data", "make bench-kept"),
     "tensorflow_files": ("TensorFlow's files", "python benchmarks/tensorflow_files.py"),
+    "doors": ("Other people's files and frameworks", "python benchmarks/doors.py"),
     "scaling": ("Scaling", "python benchmarks/scaling.py"),
 }
 HEAD = "# Benchmarks\n\nWritten by `python benchmarks/page.py` from `benchmarks/results`."

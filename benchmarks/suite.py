@@ -1,4 +1,4 @@
-"""All benchmarks in one go: pipelines, kept data and scaling; ends with the table of goals.
+"""All benchmarks in one go: pipelines, kept data, files and scaling; ends with the table of goals.
 
     python benchmarks/suite.py [--only TEXT] [--quick] [--pipeline-python PYTHON]
 
@@ -18,7 +18,7 @@ from pathlib import Path
 import goals
 from harness import HERE
 
-SCRIPTS = ("pipeline", "snapshot", "tensorflow_files", "scaling")
+SCRIPTS = ("pipeline", "snapshot", "tensorflow_files", "doors", "scaling")
 
 
 def picked(only: str, names: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
@@ -53,7 +53,11 @@ def arguments() -> argparse.Namespace:
 def main() -> int:
     given = arguments()
     commands = {script: [sys.executable, str(HERE / f"{script}.py")] for script in SCRIPTS}
-    for script in ("pipeline", "tensorflow_files"):  # which need the environment of the frameworks
+    for script in (
+        "pipeline",
+        "tensorflow_files",
+        "doors",
+    ):  # which need the environment of the frameworks
         commands[script][0] = given.pipeline_python
     names = {script: _names(command) for script, command in commands.items()}
     chosen = picked(given.only, names)

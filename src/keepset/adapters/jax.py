@@ -125,6 +125,8 @@ class _Devices:
     def put(self, element: Any) -> Any:
         structure = structure_of(element)
         leaves = [_host_array(leaf) for leaf in structure.leaves(element)]
+        if self._sharding is None:
+            return structure.build(jax.device_put(leaves))
         places = self._places(structure)
         try:
             return structure.build(_put(leaves, places))

@@ -22,7 +22,7 @@ class _Feed:
 
     def __init__(self, root: Node, state: State | None) -> None:
         reuse_freed_memory()
-        self._root = root
+        self._signature = signature(root)
         self._run = start(root, None if state is None else state["draws"])
         self._tap = tap_of(root.cursor(self._run), on_error=self.close)
         self._pace = Pace(root.may_run_ahead)
@@ -53,7 +53,7 @@ class _Feed:
 
     def state(self) -> State:
         return {
-            "pipeline": signature(self._root),
+            "pipeline": self._signature,
             "draws": dict(self._run.session.draws),
             "cursor": self._final or self._tap.state(),
         }

@@ -122,13 +122,15 @@ class ElementStages(BaseDataset):
     def select(self, *keys: Any) -> Self:
         """Keep only some entries of elements that are dicts.
 
-        What was loaded from disk reads only those.
+        They may be given as a list, too. What was loaded from disk reads only those.
 
         Example:
             >>> ds = Dataset.from_tensor_slices({"x": [1, 2], "y": [3, 4], "z": [5, 6]})
             >>> next(iter(ds.select("x", "z")))
             {'x': np.int64(1), 'z': np.int64(5)}
         """
+        if len(keys) == 1 and isinstance(keys[0], list):
+            keys = tuple(keys[0])  # which is no key itself
         if not keys:
             raise InvalidArgumentError("select needs at least one key")
         projected = self._node.project(keys)

@@ -468,3 +468,18 @@ def test_records_are_those_of_arrow(text: str) -> None:
     assert parts[: len(before)] == [data[start:stop] for start, stop, _ in before]
     assert all(record.is_closed for record in before)
     assert records.is_open(data) == (bool(found) and not found[-1].is_closed)
+
+
+def test_rows_behind_a_megabyte_of_blank_lines_are_found(tmp_path: Path) -> None:
+    (tmp_path / "f.csv").write_bytes(b"x\n" + b"\n" * 1_300_000 + b"1\n2\n")
+    assert [int(row["x"]) for row in ks.read_csv(tmp_path / "f.csv")] == [1, 2]
+
+
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_a_line_that_is_longer_than_what_a_thread_parses(tmp_path: Path, quote: str) -> None:
+    texts = ["a" * size for size in (10, 700_000, 300_000, 5)] * 3
+    rows = [f"{number},{quote}{text}{quote}" for number, text in enumerate(texts)]
+    (tmp_path / "f.csv").write_text("\n".join(["x,text", *rows]))
+    found = list(ks.read_csv(tmp_path / "f.csv"))
+    assert [int(row["x"]) for row in found] == list(range(12))
+    assert [row["text"].decode() for row in found] == texts

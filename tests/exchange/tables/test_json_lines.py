@@ -314,3 +314,17 @@ def test_what_json_cannot_hold_says_so(row: Any, complaint: str, tmp_path: Path)
     with pytest.raises(ks.ElementError, match=complaint):
         ks.Dataset.from_tensors(row).write_json_lines(tmp_path / "some.jsonl")
     assert not list(tmp_path.iterdir())
+
+
+def test_rows_behind_a_megabyte_of_blank_lines_are_found(tmp_path: Path) -> None:
+    (tmp_path / "f.jsonl").write_bytes(b" \n\t\n" * 300_000 + b'{"x": 1}\n{"x": 2}\n')
+    assert [int(row["x"]) for row in ks.read_json_lines(tmp_path / "f.jsonl")] == [1, 2]
+
+
+def test_a_line_that_is_longer_than_what_a_thread_parses(tmp_path: Path) -> None:
+    texts = ["a" * size for size in (10, 700_000, 300_000, 5)] * 3
+    lines = [json.dumps({"x": number, "text": text}) for number, text in enumerate(texts)]
+    (tmp_path / "f.jsonl").write_text("\n".join(lines))
+    found = list(ks.read_json_lines(tmp_path / "f.jsonl"))
+    assert [int(row["x"]) for row in found] == list(range(12))
+    assert [row["text"].decode() for row in found] == texts

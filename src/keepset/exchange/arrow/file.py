@@ -24,7 +24,7 @@ from keepset.format.message import batch_places, is_compressed, row_count
 
 COMPRESSIONS: Final = ("none", "lz4", "zstd")
 _CHUNK_BYTES: Final = 1 << 20
-_MOST_ROWS: Final = 8192
+_MOST_ROWS: Final = 1 << 16
 _MAGIC: Final = b"ARROW1"
 _TAIL_BYTES: Final = 10  # the length of the footer, and how the file began
 _PREFIX: Final = b"\xff\xff\xff\xff" + bytes(4)  # before the description of a message

@@ -10,6 +10,7 @@ import numpy as np
 from keepset.core.dtypes import Array
 from keepset.core.record import record
 from keepset.errors import InvalidArgumentError, MissingExtraError
+from keepset.exchange.images.jpeg import jpeg_pixels
 
 # What files of pictures end with, and what Pillow calls their formats.
 ENDINGS: Final = ("jpg", "jpeg", "png", "webp", "gif", "bmp")
@@ -86,7 +87,11 @@ class PixelFormat:
         image = pillow().open(io.BytesIO(data), formats=_FORMATS)
         if image.format not in _SCALED:
             image.load()  # some have their notes at the end, and damage must show here
-        orientation = _orientation(image)
+        orientation, mode = _orientation(image), _MODES[self.channels]
+        if self.size is None and orientation == 1 and image.mode == mode:
+            pixels = jpeg_pixels(data, image)
+            if pixels is not None:
+                return pixels
         size = box = None
         if self.size is not None:
             height, width = self.size[::-1] if orientation in _LYING else self.size
@@ -94,7 +99,7 @@ class PixelFormat:
             drafted = image.draft(None, (_GAP * width, _GAP * height))
             box = drafted[1] if drafted else None
         image.load()
-        image = _in_mode(image, _MODES[self.channels])
+        image = _in_mode(image, mode)
         if size is not None and size != image.size:
             image = image.resize(size, resampling.BILINEAR, box=box)
         pixels = np.array(_upright(image, orientation))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
@@ -20,7 +21,14 @@ from keepset.exchange.files.file_rows import FileRows
 from keepset.exchange.files.row_file import Place, RowFile
 from keepset.exchange.tables.bad_rows import check_policy
 from keepset.exchange.tables.csv_records import CsvRecords, Record
-from keepset.exchange.tables.text_blocks import Block, blocks_of, codec_named, line_ends
+from keepset.exchange.tables.text_blocks import (
+    PART_BYTES,
+    SAMPLE_BYTES,
+    Block,
+    blocks_of,
+    codec_named,
+    line_ends,
+)
 from keepset.exchange.tables.text_table import TextTable
 
 _TABS: Final = (".tsv", ".tab")
@@ -125,6 +133,8 @@ class _Head:
         sample = next((block.data for block in self.blocks() if block.data.strip(b"\r\n")), b"")
         if not sample:
             return None
+        sample = sample.lstrip(b"\r\n")
+        sample = sample[: self.records.end_of_last(sample[:SAMPLE_BYTES]) or None]
         with arrow_damage(self.place):
             table = self._inferred(sample)
         if table is None:
@@ -255,22 +265,29 @@ class _Form(NamedTuple):
         self, data: bytes, names: list[str], types: dict[str, pa.DataType], wanted: list[str]
     ) -> pa.Table:
         """Some columns of rows whose types are known."""
-        return pa_csv.read_csv(
-            pa.BufferReader(data),
-            pa_csv.ReadOptions(
-                column_names=names,
-                block_size=len(data) + 1,
-                use_threads=len(data) >= _PARALLEL_BYTES,
-            ),
-            self._parse_options(),
-            pa_csv.ConvertOptions(
-                column_types=types,
-                include_columns=wanted,
-                null_values=list(self.null_values),
-                strings_can_be_null=False,
-                check_utf8=False,
-            ),
+        conversion = pa_csv.ConvertOptions(
+            column_types=types,
+            include_columns=wanted,
+            null_values=list(self.null_values),
+            strings_can_be_null=False,
+            check_utf8=False,
         )
+
+        def read(block_bytes: int, threads: bool) -> pa.Table:
+            options = pa_csv.ReadOptions(
+                column_names=names, block_size=block_bytes, use_threads=threads
+            )
+            return pa_csv.read_csv(
+                pa.BufferReader(data), options, self._parse_options(), conversion
+            )
+
+        is_large = len(data) >= _PARALLEL_BYTES
+        if is_large and (self.quote is None or self.quote.encode() not in data):
+            # Parts of it are parsed side by side: each line end is one of a record. A line that
+            # is longer than a part is an error.
+            with suppress(pa.ArrowInvalid):
+                return read(PART_BYTES, True)
+        return read(len(data) + 1, is_large)
 
     def inferred(self, data: bytes, names: list[str]) -> pa.Table:
         """Rows with the types that fit them."""

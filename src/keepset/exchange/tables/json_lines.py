@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property
 from typing import Any, Final
 
@@ -19,7 +20,15 @@ from keepset.exchange.files.file_rows import FileRows
 from keepset.exchange.files.row_file import Place, RowFile
 from keepset.exchange.tables.bad_rows import check_policy
 from keepset.exchange.tables.csv_records import Record
-from keepset.exchange.tables.text_blocks import Block, blocks_of, codec_named
+from keepset.exchange.tables.text_blocks import (
+    PART_BYTES,
+    SAMPLE_BYTES,
+    Block,
+    blocks_of,
+    codec_named,
+    has_blank_lines,
+    line_ends,
+)
 from keepset.exchange.tables.text_table import TextTable
 
 _BLANK: Final = b" \t\r"
@@ -83,9 +92,8 @@ class _JsonRows(TextTable):
 
     def has_a_row_for_each(self, table: pa.Table, data: bytes) -> bool:
         rows: int = table.num_rows
-        has_blanks = data.startswith(b"\n") or b"\n\n" in data
-        lines = data.count(b"\n") + (not data.endswith(b"\n"))
-        return (rows == lines and not has_blanks) or rows == len(_lines(data))
+        lines = line_ends(data) + (not data.endswith(b"\n"))
+        return (rows == lines and not has_blank_lines(data)) or rows == len(_lines(data))
 
     def complaint(self, record: bytes) -> str:
         found = _object(record)
@@ -108,7 +116,9 @@ class _JsonRows(TextTable):
 def _found_schema(node: ReadJsonLines, place: Place) -> pa.Schema | None:
     """The types of the first rows of a file, as they are parsed; None if there are no rows."""
     for block in blocks_of(place, _end_of_last, node.encoding):
-        lines = [block.data[start:stop] for start, stop, _ in _lines(block.data)]
+        text = block.data.lstrip(_BLANK + b"\n")
+        sample = text[: _end_of_last(text[:SAMPLE_BYTES]) or None]
+        lines = [sample[start:stop] for start, stop, _ in _lines(sample)]
         schema = _inferred(lines)
         if schema is not None:
             return _typed(schema, node.types or {})
@@ -149,11 +159,15 @@ def _table(data: bytes, schema: pa.Schema | None, others: str) -> pa.Table:
         data.decode()  # Arrow does not look, not even at keys
     except UnicodeDecodeError as error:
         raise pa.ArrowInvalid(str(error)) from error
-    return pa_json.read_json(
-        pa.BufferReader(data),
-        pa_json.ReadOptions(block_size=len(data) + 1, use_threads=len(data) >= _PARALLEL_BYTES),
-        pa_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior=others),
-    )
+    options = pa_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior=others)
+    is_large = schema is not None and len(data) >= _PARALLEL_BYTES
+    if is_large:
+        # Parts of it are parsed side by side; a line that is longer than a part is an error.
+        with suppress(pa.ArrowInvalid):
+            parts = pa_json.ReadOptions(block_size=PART_BYTES)
+            return pa_json.read_json(pa.BufferReader(data), parts, options)
+    whole = pa_json.ReadOptions(block_size=len(data) + 1, use_threads=is_large)
+    return pa_json.read_json(pa.BufferReader(data), whole, options)
 
 
 def _end_of_last(data: bytes) -> int:

@@ -6,12 +6,19 @@ import codecs
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
+import numpy as np
+
 from keepset.errors import CorruptRecordError, InvalidArgumentError
 from keepset.exchange.files.row_file import Place
 from keepset.exchange.tensorflow.compression import pieces_of
 from keepset.exchange.text.lines import compression_of
 
-BLOCK_BYTES: Final = 1 << 20
+BLOCK_BYTES: Final = 2 << 20
+# Of a block, what one thread parses at a time.
+PART_BYTES: Final = 256 << 10
+# What types are found from.
+SAMPLE_BYTES: Final = 1 << 20
+_NEWLINE: Final = ord("\n")
 # A record that is longer than this has no end, as a rule: a quote that is not closed, say.
 _MOST_BYTES: Final = 64 << 20
 _UTF8: Final = ("utf-8", "utf-8-sig")
@@ -29,7 +36,7 @@ class Block(NamedTuple):
 def blocks_of(
     place: Place, end_of_last: Callable[[bytes], int], encoding: str = "utf8"
 ) -> Iterator[Block]:
-    """A file in blocks of about a megabyte, as UTF-8, whether it is compressed or not.
+    """A file in blocks of about two megabytes, as UTF-8, whether it is compressed or not.
 
     ``end_of_last`` says where the last whole record of some text ends, and 0 if there is none. What
     is behind it at the end of the file is a record too.
@@ -54,8 +61,14 @@ def blocks_of(
 
 def line_ends(data: bytes) -> int:
     """How many lines end in some text; a return that no newline follows ends one too."""
-    returns = data.count(b"\r")
-    return data.count(b"\n") + (returns - data.count(b"\r\n") if returns else 0)
+    ends = int(np.count_nonzero(np.frombuffer(data, np.uint8) == _NEWLINE))
+    return ends + (data.count(b"\r") - data.count(b"\r\n") if b"\r" in data else 0)
+
+
+def has_blank_lines(data: bytes) -> bool:
+    """Whether nothing is between two newlines, or before the first."""
+    is_end = np.frombuffer(data, np.uint8) == _NEWLINE
+    return bool(len(data)) and bool(is_end[0] or (is_end[1:] & is_end[:-1]).any())
 
 
 def codec_named(encoding: str) -> str:
