@@ -163,6 +163,10 @@ Not measured yet: `make bench` makes `pipeline.json`.
 
 Not measured yet: `python benchmarks/tensorflow_files.py` makes `tensorflow_files.json`.
 
+## Other people's files and frameworks
+
+Not measured yet: `python benchmarks/doors.py` makes `doors.json`.
+
 ## Scaling
 
 ![Lines of Opening, ms, by shards](benchmarks/scaling-opening-ms.svg)
