@@ -233,7 +233,7 @@ def rows_section(title: str, rows: Sequence[Row], files: dict[str, str]) -> str:
         name, about = heading.partition(":")[0] or title, heading or title
         parts += [f"### {heading}"] if heading else []
         if not group[0].unit:
-            path = f"benchmarks/{name.lower().replace(' ', '-')}.svg"
+            path = f"benchmarks/{re.sub('[^a-z0-9]+', '-', name.lower().replace(chr(39), ''))}.svg"
             files[path] = bar_chart(about, group)
             parts.append(f"![Bars of {about}: the rates of the table below]({path})")
         parts.append(tables(name, group))
