@@ -161,24 +161,22 @@ class _OpenFiles:
         if file is None:
             if len(self._files) >= _MOST_OPEN:
                 self._files.pop(next(iter(self._files))).close()
-            name = self._names[number]
-            file = self._node.open_file(self._node.place_of(name))
-            if number:
-                check_alike(file.spec, name, self._first(), self._names[0])
+            first = (self._file(0).spec, self._names[0]) if number else None
+            file = opened(self._node, self._names[number], first)
         self._files[number] = file
         return file
 
-    def _first(self) -> Spec:
-        return self._file(0).spec
 
-
-def check_alike(spec: Spec, name: str, first: Spec, first_name: str) -> None:
-    """An error if two files have rows of different types."""
-    if spec is not None and first is not None and spec != first:
-        raise ElementError(
-            f"{name} has rows of the type {spec}, but {first_name} has {first}; read them apart, "
-            "and bring them to one type with map before they are concatenated"
-        )
+def opened(node: FileRows, name: str, first: tuple[Spec, str] | None) -> RowFile:
+    """A file; an error if its rows are of another type than those of the ``first`` one."""
+    file = node.open_file(node.place_of(name))
+    if first is None or file.spec is None or first[0] in (None, file.spec):
+        return file
+    file.close()
+    raise ElementError(
+        f"{name} has rows of the type {file.spec}, but {first[1]} has {first[0]}; read them "
+        "apart, and bring them to one type with map before they are concatenated"
+    )
 
 
 class _FileRowsCursor(Cursor):
@@ -234,13 +232,10 @@ class _FileRowsCursor(Cursor):
             raise ElementError(
                 f"{self._node.title} needs names of files, and one is a {type(name).__name__}"
             )
-        place = self._node.place_of(os.fsdecode(name))
-        file = self._node.open_file(place)
-        if self._first is not None:
-            check_alike(file.spec, place.name, *self._first)
-        elif file.spec is not None:
-            self._first = file.spec, place.name
-        self._file = file
+        text = os.fsdecode(name)
+        self._file = opened(self._node, text, self._first)
+        if self._first is None and self._file.spec is not None:
+            self._first = self._file.spec, text
         self._go_to(row)
         return True
 

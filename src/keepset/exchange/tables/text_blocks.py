@@ -10,8 +10,7 @@ import numpy as np
 
 from keepset.errors import CorruptRecordError, InvalidArgumentError
 from keepset.exchange.files.row_file import Place
-from keepset.exchange.tensorflow.compression import pieces_of
-from keepset.exchange.text.lines import compression_of
+from keepset.exchange.text.lines import compression_of, text_pieces
 
 BLOCK_BYTES: Final = 2 << 20
 # Of a block, what one thread parses at a time.
@@ -88,7 +87,8 @@ def _texts(place: Place, encoding: str) -> Iterator[bytes]:
     is_first = True
     decoder = None if name in _UTF8 else codecs.getincrementaldecoder(name)()
     try:
-        for piece in _pieces(place):
+        compression = compression_of(place.store, place.file, None)
+        for piece in text_pieces(place, compression, BLOCK_BYTES):
             if is_first:
                 _check_mark(bytes(piece[:4]), name, place)
             text = piece if decoder is None else decoder.decode(piece).encode()
@@ -104,20 +104,6 @@ def _texts(place: Place, encoding: str) -> Iterator[bytes]:
             "encoding=",
             path=place.name,
         ) from error
-
-
-def _pieces(place: Place) -> Iterator[bytes]:
-    compression = compression_of(place.store, place.file, None)
-    pieces = pieces_of(place.store, place.file, compression)
-    while True:
-        try:
-            piece = next(pieces, None)
-        except ValueError as error:
-            raise place.damaged(error) from error
-        if piece is None:
-            return
-        for start in range(0, len(piece), BLOCK_BYTES):
-            yield bytes(piece[start : start + BLOCK_BYTES])
 
 
 def _check_mark(head: bytes, name: str, place: Place) -> None:

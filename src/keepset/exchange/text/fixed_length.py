@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
-
-import numpy as np
 
 from keepset.core.chunk import Chunk
-from keepset.core.dtypes import Array, string
+from keepset.core.dtypes import Array
 from keepset.core.node import stage
-from keepset.core.spec import Spec, TensorSpec
-from keepset.core.structure import LEAF
+from keepset.core.spec import Spec
 from keepset.errors import CorruptRecordError, InvalidArgumentError
 from keepset.exchange.files.file_rows import FileRows
 from keepset.exchange.files.row_file import Place, RowFile
-from keepset.exchange.tensorflow.compression import NONE, pieces_of
-from keepset.exchange.text.lines import compression_of
-
-_CHUNK_BYTES: Final = 1 << 20
-_SPEC: Final = TensorSpec((), string)
+from keepset.exchange.tensorflow.compression import NONE
+from keepset.exchange.text.lines import (
+    LINE_SPEC,
+    PIECE_BYTES,
+    check_text_compression,
+    compression_of,
+    strings_chunk,
+    text_pieces,
+)
 
 
 @stage
@@ -36,6 +36,7 @@ class ReadFixedLength(FileRows):
     compression_type: str | None = None
 
     def __post_init__(self) -> None:
+        check_text_compression(self.kind, self.compression_type)
         if self.record_bytes < 1 or self.header_bytes < 0 or self.footer_bytes < 0:
             raise InvalidArgumentError(
                 f"record_bytes must be at least 1, header_bytes and footer_bytes at least 0, not "
@@ -48,7 +49,7 @@ class ReadFixedLength(FileRows):
 
 
 class _Records(RowFile):
-    spec: Spec = _SPEC
+    spec: Spec = LINE_SPEC
 
     def __init__(self, node: ReadFixedLength, place: Place, compression: str) -> None:
         self._node, self._place, self._compression = node, place, compression
@@ -69,7 +70,7 @@ class _Records(RowFile):
 
     @property
     def _step(self) -> int:
-        return max(1, _CHUNK_BYTES // self._node.record_bytes)
+        return max(1, PIECE_BYTES // self._node.record_bytes)
 
 
 class _Plain(_Records):
@@ -86,12 +87,14 @@ class _Plain(_Records):
             count = min(self._step, self.length - at)
             offset = self._node.header_bytes + at * size
             data = bytes(self._place.store.read_range(self._place.file, offset, count * size))
-            yield _chunk([data[n * size : (n + 1) * size] for n in range(count)])
+            yield _records(data, size, 0, count)
 
     def gather(self, rows: Array) -> Chunk:
         size = self._node.record_bytes
         ranges = [(self._node.header_bytes + row * size, size) for row in rows.tolist()]
-        return _chunk(list(map(bytes, self._place.store.read_ranges(self._place.file, ranges))))
+        return strings_chunk(
+            list(map(bytes, self._place.store.read_ranges(self._place.file, ranges)))
+        )
 
 
 class _Packed(_Records):
@@ -102,27 +105,18 @@ class _Packed(_Records):
     def chunks(self, start: int) -> Iterator[Chunk]:
         node, size = self._node, self._node.record_bytes
         waiting, at, whole = b"", -node.header_bytes, 0
-        for piece in self._pieces():
-            for begin in range(0, len(piece), _CHUNK_BYTES):
-                data = waiting + bytes(piece[begin : begin + _CHUNK_BYTES])
-                whole += len(data) - len(waiting)
-                if at < 0:
-                    data, at = data[-at:], min(0, at + len(data))
-                count = max(0, (len(data) - node.footer_bytes) // size) if at >= 0 else 0
-                skipped = min(count, max(0, start - at))
-                if skipped < count:
-                    yield _chunk([data[n * size : (n + 1) * size] for n in range(skipped, count)])
-                at, waiting = at + count, data[count * size :]
+        for piece in text_pieces(self._place, self._compression):
+            data = waiting + piece
+            whole += len(piece)
+            if at < 0:
+                data, at = data[-at:], min(0, at + len(data))
+            count = max(0, (len(data) - node.footer_bytes) // size) if at >= 0 else 0
+            skipped = min(count, max(0, start - at))
+            if skipped < count:
+                yield _records(data, size, skipped, count)
+            at, waiting = at + count, data[count * size :]
         self._check(whole)
 
-    def _pieces(self) -> Iterator[memoryview]:
-        try:
-            yield from pieces_of(self._place.store, self._place.file, self._compression)
-        except ValueError as error:
-            raise self._place.damaged(error) from error
 
-
-def _chunk(records: list[bytes]) -> Chunk:
-    column = np.empty(len(records), object)
-    column[:] = records
-    return Chunk.from_columns(LEAF, [column], len(records))
+def _records(data: bytes, size: int, start: int, stop: int) -> Chunk:
+    return strings_chunk([data[n * size : (n + 1) * size] for n in range(start, stop)])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gzip
-from typing import Any, BinaryIO
+from collections.abc import Iterator
+from typing import Any, BinaryIO, Final
 
 import numpy as np
 
@@ -11,14 +12,19 @@ from keepset.core.chunk import Chunk
 from keepset.core.dtypes import string
 from keepset.core.node import stage
 from keepset.core.spec import Spec, TensorSpec
-from keepset.errors import CorruptRecordError, ElementError
+from keepset.core.structure import LEAF
+from keepset.errors import CorruptRecordError, ElementError, InvalidArgumentError
 from keepset.exchange.files.exporting import RowWriter, unfit
-from keepset.exchange.files.file_rows import KEEP_FIRST
-from keepset.exchange.tensorflow.compression import NONE, compression_named
-from keepset.exchange.text.raw_records import TextLineDataset
+from keepset.exchange.files.file_rows import FileRows
+from keepset.exchange.files.row_file import Place, RowFile
+from keepset.exchange.tensorflow.compression import NONE, compression_named, pieces_of
 from keepset.storage import Store
 
-_GZIP = b"\x1f\x8b"
+PIECE_BYTES: Final = 1 << 20
+LINE_SPEC: Final = TensorSpec((), string)
+_GZIP: Final = b"\x1f\x8b"
+# Of lines that are elements at once.
+_MOST_LINES: Final = 1 << 16
 
 
 def compression_of(store: Store, file: str, asked: str | None) -> str:
@@ -39,21 +45,85 @@ def compression_of(store: Store, file: str, asked: str | None) -> str:
 
 
 @stage
-class ReadText(TextLineDataset):
-    """The lines of text files. That a file is compressed with gzip is found from its content."""
+class ReadText(FileRows):
+    """The lines of text files, without what ends them (``\\n`` or ``\\r\\n``).
 
-    def compression(self, store: Store, file: str) -> str:
-        return compression_of(store, file, self.compression_type)
+    That a file is compressed with gzip is found from its content, unless somebody says how it is.
+    """
 
-    def obstacle(self) -> str | None:
-        return f"{self.title} reads its files from the beginning; {KEEP_FIRST}"
+    has_columns = False
+
+    compression_type: str | None = None
+
+    def __post_init__(self) -> None:
+        check_text_compression(self.kind, self.compression_type)
+
+    def open_file(self, place: Place) -> RowFile:
+        return _Lines(place, compression_of(place.store, place.file, self.compression_type))
+
+
+class _Lines(RowFile):
+    """The lines of one file, which is read from its beginning."""
+
+    spec: Spec = LINE_SPEC
+
+    def __init__(self, place: Place, compression: str) -> None:
+        self._place, self._compression = place, compression
+
+    def chunks(self, start: int) -> Iterator[Chunk]:
+        given = 0
+        for lines in self._lines():
+            skipped = min(max(0, start - given), len(lines))
+            given += len(lines)
+            for at in range(skipped, len(lines), _MOST_LINES):
+                yield strings_chunk(lines[at : at + _MOST_LINES])
+
+    def _lines(self) -> Iterator[list[bytes]]:
+        waiting: list[bytes] = []
+        for part in text_pieces(self._place, self._compression):
+            head, newline, rest = part.rpartition(b"\n")
+            if not newline:
+                waiting.append(part)
+                continue
+            lines = b"".join([*waiting, head]).split(b"\n")
+            waiting = [rest] if rest else []
+            yield [line.removesuffix(b"\r") for line in lines]
+        if waiting:
+            yield [b"".join(waiting).removesuffix(b"\r")]
+
+
+def text_pieces(place: Place, compression: str, most_bytes: int = PIECE_BYTES) -> Iterator[bytes]:
+    """What is in a file, at most so much at a time."""
+    pieces = pieces_of(place.store, place.file, compression)
+    while True:
+        try:
+            piece = next(pieces, None)
+        except ValueError as error:
+            raise place.damaged(error) from error
+        if piece is None:
+            return
+        for start in range(0, len(piece), most_bytes):
+            yield bytes(piece[start : start + most_bytes])
+
+
+def check_text_compression(kind: str, compression_type: str | None) -> None:
+    """Refuse what no text is compressed with."""
+    if compression_named(compression_type) == "SNAPPY":
+        raise InvalidArgumentError(f"{kind} reads no SNAPPY; choose 'GZIP' or 'ZLIB'")
+
+
+def strings_chunk(strings: list[bytes]) -> Chunk:
+    """Elements that are ``bytes``."""
+    column = np.empty(len(strings), object)
+    column[:] = strings
+    return Chunk.from_columns(LEAF, [column], len(strings))
 
 
 class TextWriter(RowWriter):
     """Writes ``bytes`` as lines that end with ``\\n``."""
 
     def __init__(self, file: BinaryIO, spec: Spec, is_compressed: bool) -> None:
-        if spec != TensorSpec((), string):
+        if spec != LINE_SPEC:
             raise ElementError(
                 f"lines of text are bytes or texts, and elements are {spec}; make texts of them "
                 "with map, or write CSV or JSON lines"

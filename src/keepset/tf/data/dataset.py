@@ -11,8 +11,8 @@ from keepset.dataset import Dataset as KeepsetDataset
 from keepset.dataset.base import node_of
 from keepset.dataset.tensorflow_files import TFRecordDataset as _Records
 from keepset.dataset.tensorflow_files import raw_files
-from keepset.exchange.text.raw_records import FixedLengthRecordDataset as _FixedLength
-from keepset.exchange.text.raw_records import TextLineDataset as _TextLines
+from keepset.exchange.text.fixed_length import ReadFixedLength
+from keepset.exchange.text.lines import ReadText
 from keepset.tf.tensor import Tensor, literal, tensored, untensored
 
 
@@ -232,7 +232,7 @@ def TextLineDataset(  # noqa: N802
     name: str | None = None,
 ) -> Dataset:
     """The lines of text files, without what ends them."""
-    return _raw(_TextLines, filenames, num_parallel_reads, compression_type=compression_type)
+    return _raw(ReadText, filenames, num_parallel_reads, compression_type)
 
 
 def FixedLengthRecordDataset(  # noqa: N802
@@ -247,17 +247,21 @@ def FixedLengthRecordDataset(  # noqa: N802
 ) -> Dataset:
     """Records of so many bytes each."""
     return _raw(
-        _FixedLength,
+        ReadFixedLength,
         filenames,
         num_parallel_reads,
-        compression_type=compression_type,
+        compression_type,
         record_bytes=int(record_bytes),
         header_bytes=int(header_bytes or 0),
         footer_bytes=int(footer_bytes or 0),
     )
 
 
-def _raw(kind: Any, filenames: Any, at_once: int | None, **fields: Any) -> Dataset:
+def _raw(
+    kind: Any, filenames: Any, at_once: int | None, compression_type: str | None, **fields: Any
+) -> Dataset:
+    # Files are what they are said to be: None means that they are not compressed.
+    fields["compression_type"] = compression_type or ""
     return Dataset(node_of(raw_files(kind, _names(filenames), at_once, **fields)))
 
 
