@@ -9,17 +9,12 @@ The environment needs ``keepset[test,interop]``.
 
 from __future__ import annotations
 
-import argparse
-import os
 import sys
-from collections.abc import Sequence
-from pathlib import Path
 
-import report
-from harness import BEST_PEER, HERE, Contender, Goal, Job, Settings, run
+from harness import BEST_PEER, Contender, Goal, Job
+from side_by_side import Benchmark
 
 KEEPSET, LIBRARY, FRAMEWORK = "keepset", "own library", "framework"
-RESULTS = HERE / "results" / "doors.json"
 CONTENDERS = (
     Contender(LIBRARY, "others.own_libraries", "yardstick", table="LIBRARIES"),
     Contender(FRAMEWORK, "others.frameworks", "peer", table="FRAMEWORKS"),
@@ -70,45 +65,23 @@ JOBS = (
 )
 
 
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Measure doors side by side.")
-    parser.add_argument("--only", action="append", default=[], metavar="NAME")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--quick", action="store_true", help="too short to quote; nothing is kept")
-    parser.add_argument("--output", type=Path)
-    parser.add_argument("--list", action="store_true", help="print the names there are")
-    return parser.parse_args()
+def make_files() -> None:
+    from others.files import make_files as make  # brings half a dozen libraries
+
+    make()
 
 
-def chosen(only: Sequence[str]) -> list[Job]:
-    found = [job for job in JOBS if not only or any(text in job.name for text in only)]
-    if not found:
-        raise SystemExit(f"error: no job has {only} in its name; --list shows all")
-    return found
-
-
-def main() -> int:
-    given = arguments()
-    if given.list:
-        print("\n".join([LIBRARY, FRAMEWORK, *(job.name for job in JOBS)]))
-        return 0
-    jobs = chosen(given.only)
-    os.environ.setdefault("KEEPSET_BENCH_FOLDER", str(HERE / ".data"))
-    from others.files import make_files  # brings half a dozen libraries
-
-    make_files()
-    settings = Settings(2, 0.2) if given.quick else Settings(given.rounds, 0.7)
-    result = run(jobs, CONTENDERS, "", settings, lambda line: print(line, flush=True))
-    print("\n" + report.table(jobs, CONTENDERS, result, KEEPSET, (LIBRARY, BEST_PEER)))
-    for line in report.missed_goals(jobs, CONTENDERS, result, KEEPSET):
-        print(f"missed: {line}")
-    whole = not given.only and not given.quick and given.rounds >= 5
-    if path := given.output or (RESULTS if whole else None):
-        report.keep(path, "doors", jobs, CONTENDERS, result, KEEPSET)
-        print(f"kept in {path}")
-    ours = [m for m in result.measurements if m.contender == KEEPSET]
-    return 0 if all(m.status == "ok" for m in ours) else 1
-
+BENCHMARK = Benchmark(
+    "doors",
+    "doors",
+    JOBS,
+    CONTENDERS,
+    table="",
+    compared=(LIBRARY, BEST_PEER),
+    rounds=5,
+    cap_s=0.7,
+    make_files=make_files,
+)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(BENCHMARK.main())

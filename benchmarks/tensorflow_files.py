@@ -9,20 +9,15 @@ The environment needs ``keepset[interop]``.
 
 from __future__ import annotations
 
-import argparse
-import os
 import sys
-from collections.abc import Sequence
-from pathlib import Path
 
-import report
 from foreign.files import ROWS, folder, path_of, rows
-from harness import HERE, Contender, Goal, Job, Settings, run
+from harness import Contender, Goal, Job
+from side_by_side import Benchmark
 
 import keepset as ks
 
 KEEPSET, TENSORFLOW = "keepset", "tensorflow"
-RESULTS = HERE / "results" / "tensorflow_files.json"
 CONTENDERS = (
     Contender(TENSORFLOW, "foreign.tensorflow_files", "peer"),
     Contender(KEEPSET, "foreign.keepset_files", "subject"),
@@ -67,43 +62,17 @@ def make_files() -> None:
                 ds.write_tfrecord(records, compression or None)
 
 
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Measure TensorFlow's files side by side.")
-    parser.add_argument("--only", action="append", default=[], metavar="NAME")
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--quick", action="store_true", help="too short to quote; nothing is kept")
-    parser.add_argument("--output", type=Path)
-    parser.add_argument("--list", action="store_true", help="print the names there are")
-    return parser.parse_args()
-
-
-def chosen(only: Sequence[str]) -> list[Job]:
-    found = [job for job in JOBS if not only or any(text in job.name for text in only)]
-    if not found:
-        raise SystemExit(f"error: no job has {only} in its name; --list shows all")
-    return found
-
-
-def main() -> int:
-    given = arguments()
-    if given.list:
-        print("\n".join([TENSORFLOW, *(job.name for job in JOBS)]))
-        return 0
-    jobs = chosen(given.only)
-    os.environ.setdefault("KEEPSET_BENCH_FOLDER", str(HERE / ".data"))
-    make_files()
-    settings = Settings(2, 0.3) if given.quick else Settings(given.rounds, 1.0)
-    result = run(jobs, CONTENDERS, "FILES", settings, lambda line: print(line, flush=True))
-    print("\n" + report.table(jobs, CONTENDERS, result, KEEPSET, (TENSORFLOW,)))
-    for line in report.missed_goals(jobs, CONTENDERS, result, KEEPSET):
-        print(f"missed: {line}")
-    whole = not given.only and not given.quick and given.rounds >= 5
-    if path := given.output or (RESULTS if whole else None):
-        report.keep(path, "tensorflow files", jobs, CONTENDERS, result, KEEPSET)
-        print(f"kept in {path}")
-    ours = [m for m in result.measurements if m.contender == KEEPSET]
-    return 0 if all(m.status == "ok" for m in ours) else 1
-
+BENCHMARK = Benchmark(
+    "tensorflow_files",
+    "tensorflow files",
+    JOBS,
+    CONTENDERS,
+    table="FILES",
+    compared=(TENSORFLOW,),
+    rounds=7,
+    cap_s=1.0,
+    make_files=make_files,
+)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(BENCHMARK.main())
