@@ -130,3 +130,26 @@ def test_what_has_no_recipe_says_why(tmp_path: Path) -> None:
     said = complaint("inspect", tmp_path / "odd", "--recipe")
     assert "has no recipe" in said
     assert "Local" in said
+
+
+def test_files_that_moved_and_arrays_that_are_only_named(tmp_path: Path) -> None:
+    (tmp_path / "old").mkdir()
+    ks.Dataset.from_tensor_slices(["a", "b"]).write_text(tmp_path / "old" / "f.txt")
+    array = np.arange(20_000)
+    lines = ks.read_text(tmp_path / "old" / "f.txt")
+    ks.Dataset.zip(lines, ks.Dataset.from_tensor_slices(array)).to_recipe().save(
+        tmp_path / "r.yaml"
+    )
+    (tmp_path / "old").rename(tmp_path / "new")
+    np.save(tmp_path / "x.npy", array)
+    arguments = ["run", tmp_path / "r.yaml", "--to", tmp_path / "kept"]
+    where = ["--moved", f"{tmp_path}/old={tmp_path}/new"]
+    assert "does not hold it" in complaint(*arguments, *where)
+    said = complaint(*arguments, *where, "--data", f"2.tensors={tmp_path}/r.yaml")
+    assert "is no .npy file" in said
+    answer(*arguments, *where, "--data", f"2.tensors={tmp_path}/x.npy")
+    assert [(bytes(text), int(x)) for text, x in ks.load(tmp_path / "kept")] == [
+        (b"a", 0),
+        (b"b", 1),
+    ]
+    assert "OLD=NEW" in keepset(*arguments, "--moved", "nothing").stderr

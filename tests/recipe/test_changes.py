@@ -132,3 +132,33 @@ def names_of_data(told: Any) -> Iterator[str]:
         yield from [told["$data"]] if "$data" in told else []
     for each in told.values() if isinstance(told, dict) else told if isinstance(told, list) else ():
         yield from names_of_data(each)
+
+
+def test_files_may_have_moved(files: list[Path], tmp_path: Path) -> None:
+    recipe = pipeline(tmp_path).to_recipe()
+    before = list(pipeline(tmp_path))
+    new = tmp_path / "new"
+    new.mkdir()
+    for path in files:
+        path.rename(new / path.name)
+    again = ks.from_recipe(recipe, trust=True, moved={str(tmp_path): str(new)}, on_change="error")
+    assert list(again) == before
+
+
+def test_the_nearest_folder_counts_and_names_that_only_begin_alike_do_not(tmp_path: Path) -> None:
+    for name in ("a", "ab", "a/b"):
+        (tmp_path / name).mkdir()
+        ks.Dataset.from_tensor_slices([name]).write_text(tmp_path / name / "f.txt")
+    paths = [tmp_path / name / "f.txt" for name in ("a", "ab", "a/b")]
+    recipe = ks.read_text(paths).to_recipe()
+    moved = {f"{tmp_path}/a/": f"{tmp_path}/a/b", f"{tmp_path}/a/b": f"{tmp_path}/ab/"}
+    found = ks.from_recipe(recipe, moved=moved, on_change="ignore")
+    assert list(found) == [b"a/b", b"ab", b"ab"]
+
+
+def test_what_was_kept_may_have_moved(tmp_path: Path) -> None:
+    ks.Dataset.range(5).save(tmp_path / "old" / "kept")
+    recipe = ks.load(tmp_path / "old" / "kept").to_recipe()
+    (tmp_path / "old").rename(tmp_path / "new")
+    moved = {str(tmp_path / "old"): str(tmp_path / "new")}
+    ks.assert_equal(ks.from_recipe(recipe, moved=moved), ks.Dataset.range(5))

@@ -35,16 +35,21 @@ def wants_traceback(ctx: click.Context) -> bool:
     return bool(ctx.meta.get(_TRACEBACK))
 
 
-def _store_options(
-    ctx: click.Context, parameter: click.Parameter, given: tuple[str, ...]
-) -> dict[str, Any]:
-    options: dict[str, Any] = {}
+def pairs(ctx: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+    """What was given as KEY=VALUE, maybe several times."""
+    found: dict[str, str] = {}
     for text in given:
         key, equals, value = text.partition("=")
         if not key or not equals:
-            raise click.BadParameter(f"{text!r} is not of the form KEY=VALUE")
-        options[key] = _value(key, value)
-    return options
+            raise click.BadParameter(f"{text!r} is not of the form {parameter.metavar}")
+        found[key] = value
+    return found
+
+
+def _store_options(
+    ctx: click.Context, parameter: click.Parameter, given: tuple[str, ...]
+) -> dict[str, Any]:
+    return {key: _value(key, value) for key, value in pairs(ctx, parameter, given).items()}
 
 
 def _value(key: str, text: str) -> Any:

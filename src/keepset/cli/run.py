@@ -5,18 +5,21 @@ from __future__ import annotations
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from typing import Any, Final
 
 import click
+import numpy as np
 
-from keepset.cli.arguments import json_option, options_option, traceback_option
+from keepset.cli.arguments import json_option, options_option, pairs, traceback_option
 from keepset.cli.output import counted, plain, show, show_json
+from keepset.core.dtypes import Array
 from keepset.core.lineage import Lineage
 from keepset.core.node import Node
 from keepset.core.size_text import size_text
 from keepset.dataset import Dataset
 from keepset.dataset.recipes import ON_CHANGE, nodes_of
-from keepset.errors import KeepsetError, RecipeError
+from keepset.errors import InvalidArgumentError, KeepsetError, RecipeError
 from keepset.recipe.changes import changes_since
 from keepset.recipe.document import Recipe
 from keepset.recipe.imports import Trust
@@ -41,6 +44,20 @@ _LOOK_S: Final = 1.0
     help="Import functions from this module or package; may be given again.",
 )
 @click.option(
+    "--moved",
+    multiple=True,
+    metavar="OLD=NEW",
+    callback=pairs,
+    help="Files of the folder OLD are in NEW now; may be given again.",
+)
+@click.option(
+    "--data",
+    multiple=True,
+    metavar="NAME=FILE",
+    callback=pairs,
+    help="An array that the recipe only names, from a .npy file.",
+)
+@click.option(
     "--on-change",
     type=click.Choice(ON_CHANGE),
     default="warn",
@@ -61,6 +78,8 @@ def command(
     limit: int | None,
     trust: bool,
     allowed: tuple[str, ...],
+    moved: dict[str, str],
+    data: dict[str, str],
     on_change: str,
     compression: str,
     progress: bool | None,
@@ -82,20 +101,35 @@ def command(
       keepset run images.yaml --to /data/kept/images --trust
       keepset run images.yaml --dry-run
       keepset run images.yaml --to /tmp/some --limit 100 --allow mypackage
+      keepset run images.yaml --to kept --trust --moved /old/images=/mnt/images
     """
     found = Recipe.read(recipe)
+
+    def stages() -> list[Node]:
+        arrays = {name: _array(path) for name, path in data.items()}
+        return nodes_of(found, Trust(trust, allowed), arrays, moved, {})
+
     if dry_run:
-        _dry_run(found, Trust(trust, allowed), as_json)
+        _dry_run(found, stages, as_json)
         return
     if target is None:
         raise click.UsageError("say where to keep it with --to PATH, or look at it with --dry-run")
-    nodes = nodes_of(found, Trust(trust, allowed), {}, {})
+    nodes = stages()
     if on_change != "ignore":
         _report(changes_since(found, nodes), on_change)
     ds: Dataset = Dataset(nodes[-1])
     if limit is not None:
         ds = ds.take(limit)
     _keep(ds, target, compression, progress, options, as_json)
+
+
+def _array(path: str) -> Array:
+    """An array where it lies on the disk; nothing is unpickled."""
+    try:
+        array: Array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise InvalidArgumentError(f"{path} is no .npy file of numbers: {error}") from error
+    return array
 
 
 def _report(changes: list[str], on_change: str) -> None:
@@ -172,13 +206,13 @@ def _count_durable(found: Snapshot | None, before: int, shown: Progress) -> int:
     return found.size_bytes
 
 
-def _dry_run(recipe: Recipe, trust: Trust, as_json: bool) -> None:
+def _dry_run(recipe: Recipe, stages: Callable[[], list[Node]], as_json: bool) -> None:
     """What there is to know without running anything."""
     needs = [list(dict.fromkeys(need.what for need in needs_of(stage))) for stage in recipe.stages]
     nodes: list[Node] = []
     changes: list[str] = []
     try:
-        nodes = nodes_of(recipe, trust, {}, {})
+        nodes = stages()
         changes = changes_since(recipe, nodes)
         problem = None
     except KeepsetError as error:

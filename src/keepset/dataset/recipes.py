@@ -31,6 +31,7 @@ def from_recipe(
     trust: bool = False,
     allowed_modules: Sequence[str] = (),
     data: Mapping[str, Any] | None = None,
+    moved: Mapping[str, str] | None = None,
     on_change: str = "warn",
     **options: Any,
 ) -> Dataset:
@@ -46,6 +47,7 @@ def from_recipe(
         allowed_modules: Modules, or packages with all that is in them, from which functions may be
             imported.
         data: Arrays that the recipe names because they are too large for it.
+        moved: Where files and what was kept are now: ``{"/old/folder": "/new/folder"}``.
         on_change: What to do if files or functions are not what they were when the recipe was
             written: ``"warn"``, ``"error"`` or ``"ignore"``.
         options: For files in object stores: credentials, endpoint and such.
@@ -60,7 +62,7 @@ def from_recipe(
         raise InvalidArgumentError(f"on_change must be one of {choices}, not {on_change!r}")
     found = _recipe_of(recipe)
     allowed = (allowed_modules,) if isinstance(allowed_modules, str) else tuple(allowed_modules)
-    nodes = nodes_of(found, Trust(trust, allowed), data or {}, options)
+    nodes = nodes_of(found, Trust(trust, allowed), data or {}, moved or {}, options)
     changes = [] if on_change == "ignore" else changes_since(found, nodes)
     if changes:
         text = "not what it was when the recipe was written: " + "; ".join(changes)
@@ -85,11 +87,15 @@ def _recipe_of(recipe: Any) -> Recipe:
 
 
 def nodes_of(
-    recipe: Recipe, trust: Trust, data: Mapping[str, Any], options: Mapping[str, Any]
+    recipe: Recipe,
+    trust: Trust,
+    data: Mapping[str, Any],
+    moved: Mapping[str, str],
+    options: Mapping[str, Any],
 ) -> list[Node]:
     """The stages of a recipe."""
     check_trust(recipe.stages, trust)
-    reader = RecipeReader(trust, Dataset, _BUILDERS, data, options)
+    reader = RecipeReader(trust, Dataset, _BUILDERS, data, moved, options)
     try:
         return reader.nodes(recipe.stages)
     except UntrustedRecipeError:

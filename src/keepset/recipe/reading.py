@@ -36,7 +36,7 @@ _WHAT_NONSENSE_RAISES: Final = (
     *(ArithmeticError, AssertionError, AttributeError, RecursionError),
 )
 
-_NOT_PARAMETERS: Final = ("stage", "inputs", "digest", "files")
+NOT_PARAMETERS: Final = ("stage", "inputs", "digest", "files")
 
 
 class RecipeReader:
@@ -47,6 +47,7 @@ class RecipeReader:
         wrap: Makes a data set of a node.
         builders: For stages whose class alone does not make them, by their names.
         data: Arrays that the recipe only names.
+        moved: Where folders are now, by where they were.
         store_options: For files in object stores.
     """
 
@@ -56,9 +57,12 @@ class RecipeReader:
         wrap: Callable[[Node], Any],
         builders: Mapping[str, Builder],
         data: Mapping[str, Any],
+        moved: Mapping[str, str],
         store_options: Mapping[str, Any] | None,
     ) -> None:
         self._trust, self._wrap, self._builders, self._data = trust, wrap, builders, data
+        # Those below others first, so that the nearest counts.
+        self._moved = sorted(moved.items(), key=lambda pair: -len(pair[0]))
         self._store_options = store_options
         self._functions: dict[int, FunctionType] = {}
 
@@ -80,7 +84,7 @@ class RecipeReader:
         name, kind = stage["stage"], stage_class(stage["stage"])
         inputs = [made[number] for number in self._inputs(stage, kind, made)]
         known = {field.name for field in fields(kind)}
-        given = {key: value for key, value in stage.items() if key not in _NOT_PARAMETERS}
+        given = {key: value for key, value in stage.items() if key not in NOT_PARAMETERS}
         if name in NAMING_FILES:
             known = (known - {"tensors"}) | {"names"}
         odd = [key for key in given if key not in known]
@@ -90,7 +94,7 @@ class RecipeReader:
             )
         parameters = {key: self._value(value) for key, value in given.items()}
         if name in NAMING_FILES:
-            parameters["tensors"] = _names(parameters.pop("names"))
+            parameters["tensors"] = self._names(parameters.pop("names"))
         if "wrap" in known:
             parameters["wrap"] = self._wrap
         if "store_options" in known and self._store_options:
@@ -98,6 +102,18 @@ class RecipeReader:
         if name in self._builders:
             return self._builders[name](inputs, parameters)
         return kind(**_by_field(kind, inputs), **parameters)
+
+    def _names(self, told: list[Any]) -> Any:
+        names = np.empty(len(told), object)
+        names[:] = [os.fsencode(self._place(os.fsdecode(name))) for name in told]
+        return names
+
+    def _place(self, path: str) -> str:
+        """Where a file or a folder is now."""
+        for old, new in self._moved:
+            if path == old or path.startswith(old.rstrip("/") + "/"):
+                return new.rstrip("/") + path[len(old.rstrip("/")) :]
+        return path
 
     def _inputs(self, stage: dict[str, Any], kind: type[Node], made: list[Node]) -> list[int]:
         wanted = input_fields(kind)
@@ -189,6 +205,8 @@ class RecipeReader:
         if not set(rest) <= set(kind.__keepset_recipe__):
             raise RecipeError(f"{path} cannot be made by a recipe")
         given = {key: self._value(item) for key, item in rest.items()}
+        if isinstance(given.get("url"), str):
+            given["url"] = self._place(given["url"])
         if "wrap" in {field.name for field in getattr(kind, "__dataclass_fields__", {}).values()}:
             given["wrap"] = self._wrap
         make = getattr(kind, "from_recipe", kind)
@@ -263,12 +281,6 @@ class RecipeReader:
     def _need_everything(self, what: str) -> None:
         if not self._trust.everything:
             raise UntrustedRecipeError(f"{what} is to be run")
-
-
-def _names(told: list[Any]) -> Any:
-    names = np.empty(len(told), object)
-    names[:] = [os.fsencode(name) for name in told]
-    return names
 
 
 def _by_field(kind: type[Node], inputs: list[Node]) -> dict[str, Any]:

@@ -36,7 +36,6 @@ STAGES: Final = {
     "global_shuffle": "nodes.global_shuffle:GlobalShuffle",
     "group_by_window": "nodes.group_by_window:GroupByWindow",
     "ignore_errors": "nodes.ignore_errors:IgnoreErrors",
-    "indexed": "nodes.indexed:Indexed",
     "interleave": "nodes.interleave:Interleave",
     "list_files": "nodes.list_files:ListFiles",
     "load": "snapshot.reading.replay:Replay",

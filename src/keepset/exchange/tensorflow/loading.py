@@ -39,7 +39,7 @@ def load_tensorflow(
         # Nothing is stored of elements that have no tensors, but for their number.
         nothing = [layout.structure.build([])] * (files.num_elements or 0)
         return Rows(chunk=Chunk.from_rows(nothing), promised=files.spec)
-    return TensorflowSaved(files=files, layout=layout, store_options=options or None, verify=verify)
+    return TensorflowSaved(saved=files, layout=layout, store_options=options or None, verify=verify)
 
 
 def shards_of_saved(node: Node) -> list[Node]:
@@ -48,13 +48,13 @@ def shards_of_saved(node: Node) -> list[Node]:
         return [node]
     return [
         TensorflowSaved(
-            files=node.files,
+            saved=node.saved,
             layout=node.layout,
             store_options=node.store_options,
             verify=node.verify,
             shard=shard,
         )
-        for shard in range(len(node.files.shards))
+        for shard in range(len(node.saved.shards))
     ]
 
 

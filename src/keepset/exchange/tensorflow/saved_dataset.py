@@ -124,17 +124,17 @@ class TensorflowSaved(Node):
     each shard in turn. With ``shard``, those of one alone.
     """
 
-    files: SavedFiles
+    saved: SavedFiles
     layout: Layout
     store_options: Any = None
     verify: bool = True
     shard: int | None = None
 
     def cursor(self, run: Run) -> Cursor:
-        store = open_store(self.files.url, **(self.store_options or {}))
-        shards = self.files.shards if self.shard is None else [self.files.shards[self.shard]]
+        store = open_store(self.saved.url, **(self.store_options or {}))
+        shards = self.saved.shards if self.shard is None else [self.saved.shards[self.shard]]
         readers = [
-            ShardReader(store, names, self.files, self.layout.leaves, self.verify)
+            ShardReader(store, names, self.saved, self.layout.leaves, self.verify)
             for names in shards
         ]
         if self.shard is None and self.layout.has_index:
@@ -142,14 +142,14 @@ class TensorflowSaved(Node):
         return _InTurnCursor(self, readers)
 
     def cardinality(self) -> int:
-        number = self.files.num_elements
-        if self.shard is not None and len(self.files.shards) > 1:
+        number = self.saved.num_elements
+        if self.shard is not None and len(self.saved.shards) > 1:
             return UNKNOWN
         return UNKNOWN if number is None else number
 
     def infer_spec(self, spec: Callable[[Node], Spec]) -> Spec:
-        if self.files.spec is not None:
-            return self.files.spec[0]
+        if self.saved.spec is not None:
+            return self.saved.spec[0]
         leaves = self.layout.leaves[1:] if self.layout.has_index else self.layout.leaves
         known = [leaf for leaf in leaves if leaf is not None and leaf.shape is not None]
         return self.layout.structure.build(known) if len(known) == len(leaves) else must_run()
@@ -159,7 +159,7 @@ class TensorflowSaved(Node):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        return {"url": self.files.url, "shard": self.shard}
+        return {"url": self.saved.url, "shard": self.shard}
 
 
 class _Lane:
@@ -262,7 +262,7 @@ class _SavedCursor(Cursor):
             )
 
     def _lacking(self, what: str) -> CorruptSnapshotError:
-        url = self._node.files.url
+        url = self._node.saved.url
         return CorruptSnapshotError(f"{url}: {what}; restore it from a copy", path=url)
 
     def state(self) -> State:
@@ -341,7 +341,7 @@ class _NumberedCursor(_SavedCursor):
         """Give nothing behind an element that is not there."""
         for lane in self._lanes:
             lane.end()
-        if self._node.files.is_finished:
+        if self._node.saved.is_finished:
             self._gap = self._lacking(
                 f"element {missing} is missing, and {following} comes next: a file is missing or "
                 "was cut between two records"
