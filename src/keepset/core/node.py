@@ -191,7 +191,7 @@ class Node(ABC):
         shown = ", ".join(
             text
             for name, value in self.parameters.items()
-            if (text := _short(value)) is not None and value is not defaults.get(name)
+            if (text := _short(name, value)) is not None and value is not defaults.get(name)
         )
         title = f"{self.kind}({shown})"
         return f"{title} named {self.name!r}" if self.name else title
@@ -292,13 +292,15 @@ def _is_same(one: Any, other: Any) -> bool:
     return one is other
 
 
-def _short(value: Any) -> str | None:
+def _short(name: str, value: Any) -> str | None:
     """A parameter in a few characters, or None where it says little."""
     if value is None or isinstance(value, Randomness):
         return None
+    if isinstance(value, bool):
+        return f"{name}={value}"  # which says nothing by itself
     if callable(value):
         return getattr(value, "__name__", type(value).__name__)
-    if isinstance(value, bool | int | float | str | bytes):
+    if isinstance(value, int | float | str | bytes):
         return f"{value!r:.40}"
     return None
 

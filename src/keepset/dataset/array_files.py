@@ -19,8 +19,8 @@ def read_npy(files: Files, *, columns: Sequence[str] | None = None, **options: A
     dicts. Python objects in a file are refused, because they would have to be unpickled.
 
     Args:
-        files: A file, a pattern such as ``"data/*.npy"``, a list of them, or a Dataset of names.
-            Urls of object stores are files too.
+        files: A file, a folder, a pattern such as ``"data/*.npy"``, a list of them, or a
+            Dataset of names. Urls of object stores are files too.
         columns: The fields to read of a structured array; all of them by default.
         options: For an object store: credentials, endpoint and such.
 
@@ -51,8 +51,8 @@ def read_npz(files: Files, *, columns: Sequence[str] | None = None, **options: A
     wrote is unpacked a few rows at a time, from the first to the last.
 
     Args:
-        files: A file, a pattern such as ``"data/*.npz"``, a list of them, or a Dataset of names.
-            Urls of object stores are files too.
+        files: A file, a folder, a pattern such as ``"data/*.npz"``, a list of them, or a
+            Dataset of names. Urls of object stores are files too.
         columns: The arrays to read, such as ``["images", "features/x"]``; all by default.
         options: For an object store: credentials, endpoint and such.
 
@@ -89,8 +89,8 @@ def read_hdf5(
     It takes h5py, the extra ``hdf5``.
 
     Args:
-        files: A file, a pattern such as ``"data/*.h5"``, a list of them, or a Dataset of names.
-            Urls of object stores are files too.
+        files: A file, a folder, a pattern such as ``"data/*.h5"``, a list of them, or a
+            Dataset of names. Urls of object stores are files too.
         group: Where in the file to begin; if that is a data set, elements are its rows.
         columns: The data sets to read, such as ``["images", "features/x"]``; all by default.
         options: For an object store: credentials, endpoint and such.

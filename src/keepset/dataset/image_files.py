@@ -94,7 +94,7 @@ def read_images(
         )
     stage = ReadImages(
         parent=node,
-        is_labelled=found is not None,
+        has_labels=found is not None,
         label_of=labels if callable(labels) else None,
         decode=bool(decode),
         size=picture_size(size),

@@ -19,12 +19,12 @@ Files: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | B
 
 
 def named_files(files: Any, options: Mapping[str, Any]) -> Node:
-    """The stage that names files: those of a data set, or patterns resolved now."""
+    """The stage that names files: those of a data set, or patterns and folders resolved now."""
     if isinstance(files, BaseDataset):
         return files.__keepset_node__()
     if isinstance(files, np.ndarray):
         files = files.ravel().tolist()
-    return naming(file_names(files, dict(options)), options)
+    return naming(file_names(files, dict(options), folders=True), options)
 
 
 def naming(names: Sequence[str], options: Mapping[str, Any] | None = None) -> Node:

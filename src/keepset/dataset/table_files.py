@@ -29,8 +29,8 @@ def read_parquet(
     had by position: a group of rows is decoded for that, and a few of those used last are kept.
 
     Args:
-        files: A file, a pattern such as ``"data/*.parquet"``, a list of them, or a Dataset of
-            names. Urls of object stores are files too.
+        files: A file, a folder, a pattern such as ``"data/*.parquet"``, a list of them, or
+            a Dataset of names. Urls of object stores are files too.
         columns: The columns to read; all by default. The others are not read from the disk.
         missing: What stands for missing values, by column: ``{"age": -1}``; ``{"tags": []}`` for
             lists and ``{"tags[]": 0}`` for what is in them. Without it missing floats are NaN and
@@ -72,8 +72,8 @@ def read_arrow(
     ``snapshot`` keep can be read too.
 
     Args:
-        files: A file, a pattern such as ``"data/*.arrow"``, a list of them, or a Dataset of names.
-            Urls of object stores are files too.
+        files: A file, a folder, a pattern such as ``"data/*.arrow"``, a list of them, or a
+            Dataset of names. Urls of object stores are files too.
         columns: The columns to read; all by default.
         missing: What stands for missing values, by column; see ``read_parquet``.
         types: Dtypes of columns that are to be cast: ``{"price": "float32"}``.
@@ -120,8 +120,8 @@ def read_csv(
     gzip are unpacked.
 
     Args:
-        files: A file, a pattern such as ``"data/*.csv"``, a list of them, or a Dataset of names.
-            Urls of object stores are files too.
+        files: A file, a folder, a pattern such as ``"data/*.csv"``, a list of them, or a
+            Dataset of names. Urls of object stores are files too.
         columns: The columns to read; all by default.
         types: Dtypes of columns that are not to be found: ``{"zip": "string", "x": "float32"}``.
         header: Whether the first line has the names of the columns; or these names, for files
@@ -182,8 +182,8 @@ def read_json_lines(
     unpacked.
 
     Args:
-        files: A file, a pattern such as ``"data/*.jsonl"``, a list of them, or a Dataset of names.
-            Urls of object stores are files too.
+        files: A file, a folder, a pattern such as ``"data/*.jsonl"``, a list of them, or a
+            Dataset of names. Urls of object stores are files too.
         columns: The keys to read; all by default.
         types: Dtypes of values that are not to be found: ``{"price": "float32"}``,
             ``{"place.height": "float64"}``; also of keys that the first rows do not have.

@@ -15,8 +15,8 @@ def read_text(files: Files, *, compression: str | None = None, **options: Any) -
     """The lines of text files, as ``bytes``, without what ends them (``\\n`` or ``\\r\\n``).
 
     Args:
-        files: A file, a pattern such as ``"data/*.txt"``, a list of them, or a Dataset of names.
-            Urls of object stores are files too.
+        files: A file, a folder, a pattern such as ``"data/*.txt"``, a list of them, or a
+            Dataset of names. Urls of object stores are files too.
         compression: ``"GZIP"`` or ``"ZLIB"``. GZIP need not be given: it is found from each file.
         options: For an object store: credentials, endpoint and such.
 
@@ -51,8 +51,8 @@ def read_fixed_length(
     Elements of files that are not compressed can be had by position.
 
     Args:
-        files: A file, a pattern such as ``"data_batch_*.bin"``, a list of them, or a Dataset of
-            names. Urls of object stores are files too.
+        files: A file, a folder, a pattern such as ``"data_batch_*.bin"``, a list of them, or
+            a Dataset of names. Urls of object stores are files too.
         record_bytes: How long a record is.
         header_bytes: How much to pass over at the beginning of each file.
         footer_bytes: How much to pass over at its end.

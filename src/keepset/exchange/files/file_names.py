@@ -15,11 +15,13 @@ _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _MAGIC: Final = re.compile(r"[*?\[]")
 
 
-def file_names(given: Any, options: dict[str, Any]) -> list[str]:
+def file_names(given: Any, options: dict[str, Any], *, folders: bool = False) -> list[str]:
     """The files that are meant, wildcards resolved, each pattern's in the order of their names.
 
+    With ``folders``, one that is named stands for the files below it.
+
     Raises:
-        NoFilesError: A pattern matches nothing.
+        NoFilesError: A pattern matches nothing, or a folder has nothing in it.
     """
     values = [given] if isinstance(given, str | bytes | os.PathLike) else list(given)
     names: list[str] = []
@@ -29,8 +31,34 @@ def file_names(given: Any, options: dict[str, Any]) -> list[str]:
                 f"file names are texts or paths, not {type(value).__name__}: {value!r:.60}"
             )
         text = os.fsdecode(value)
-        names += _matches(text, options) if _MAGIC.search(text) else [text]
+        if folders and (os.path.isdir(text) if is_local(text) else text.endswith("/")):
+            names += _below(text, options)
+        else:
+            names += _matches(text, options) if _MAGIC.search(text) else [text]
     return names
+
+
+def _below(folder: str, options: dict[str, Any]) -> list[str]:
+    """The files of a folder and of those in it, but for what other tools put there beside data."""
+    root = folder.rstrip("/") or "/"
+    if is_local(folder):
+        walked = ((place, name) for place, _, files in os.walk(root) for name in files)
+        found = [os.path.relpath(os.path.join(place, name), root) for place, name in walked]
+    else:
+        found = [info.name for info in open_store(root, **options).list("")]
+    shown = sorted(
+        name for name in found if not any(part[:1] in "._" for part in name.split(os.sep))
+    )
+    if not shown:
+        raise NoFilesError(f"there are no files in {folder!r}; check the folder")
+    partitions = [part for name in shown for part in name.split(os.sep)[:-1] if "=" in part]
+    if partitions:
+        raise InvalidArgumentError(
+            f"{folder!r} has folders such as {partitions[0]!r}, whose values are in no file and "
+            "would be lost; read them with pyarrow.dataset and from_arrow, or name the files, with "
+            f"the pattern {root + '/*/*'!r}, to do without"
+        )
+    return [f"{root.rstrip('/')}/{name}" for name in shown]
 
 
 def _matches(pattern: str, options: dict[str, Any]) -> list[str]:

@@ -22,7 +22,7 @@ from keepset.core.dtypes import Array
 from keepset.core.node import UNKNOWN, Node, must_run, stage
 from keepset.core.run import Run
 from keepset.core.spec import Spec
-from keepset.errors import ElementError
+from keepset.errors import ElementError, InvalidArgumentError, ObjectMissingError
 from keepset.exchange.files.file_names import store_of
 from keepset.exchange.files.row_file import Place, RowFile
 
@@ -169,7 +169,16 @@ class _OpenFiles:
 
 def opened(node: FileRows, name: str, first: tuple[Spec, str] | None) -> RowFile:
     """A file; an error if its rows are of another type than those of the ``first`` one."""
-    file = node.open_file(node.place_of(name))
+    try:
+        file = node.open_file(node.place_of(name))
+    except ObjectMissingError:
+        if not os.path.isdir(name):
+            raise
+        pattern = os.path.join(name, "*")
+        raise InvalidArgumentError(
+            f"{name!r} is a folder, and {node.title} reads files; name those that are in it, with "
+            f"a pattern such as {pattern!r}"
+        ) from None
     if first is None or file.spec is None or first[0] in (None, file.spec):
         return file
     file.close()

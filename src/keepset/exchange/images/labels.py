@@ -59,6 +59,11 @@ def by_file(
     files: ImageFiles, label_file: str, class_names: Sequence[str] | None, options: dict[str, Any]
 ) -> Labels:
     """By a file with lines such as ``path,label`` or ``path label``: a number or a name each."""
+    if is_local(label_file) and not os.path.isfile(label_file):
+        raise InvalidArgumentError(
+            f"labels={label_file!r} is no file that exists; pass 'folder', a file of paths and "
+            "labels, a function, or None"
+        )
     listed = {_identity(path): label for path, label in labelled_paths(label_file, options)}
     labels = []
     for name in files.names:

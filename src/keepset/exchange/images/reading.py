@@ -31,14 +31,14 @@ class ReadImages(RowStage):
     """The picture of each file that ``parent`` names.
 
     Attributes:
-        is_labelled: Whether the parent gives pairs of a name and a label.
+        has_labels: Whether the parent gives pairs of a name and a label.
         label_of: Gives the label of a name, if the parent does not.
         decode: Whether pixels are wanted, of this size and number of channels; else the bytes.
         class_names: What the labels stand for, if they are numbers of names.
         keys: The entries that are wanted, if not all are: without the picture no file is opened.
     """
 
-    is_labelled: bool = False
+    has_labels: bool = False
     label_of: Callable[[bytes], Any] | None = None
     decode: bool = True
     size: tuple[int, int] | None = None
@@ -68,7 +68,7 @@ class ReadImages(RowStage):
 
     def steps(self, run: Run) -> list[Step]:
         reader = _Reader(
-            self._wanted, self.is_labelled, self.label_of, self._pixels, self.store_options
+            self._wanted, self.has_labels, self.label_of, self._pixels, self.store_options
         )
         return [Step("convert", reader, self.title)]
 
@@ -81,7 +81,7 @@ class ReadImages(RowStage):
             if key == IMAGE and self._pixels is not None:
                 specs[key] = TensorSpec(self._pixels.shape, np.uint8)
             elif key == LABEL:
-                specs[key] = spec(self.parent)[1] if self.is_labelled else must_run()
+                specs[key] = spec(self.parent)[1] if self.has_labels else must_run()
             else:
                 specs[key] = TensorSpec((), string)
         return specs
@@ -99,7 +99,7 @@ class ReadImages(RowStage):
     def _wanted(self) -> tuple[str, ...]:
         if self.keys is not None:
             return self.keys
-        has_label = self.is_labelled or self.label_of is not None
+        has_label = self.has_labels or self.label_of is not None
         return (IMAGE, LABEL, PATH) if has_label else (IMAGE, PATH)
 
 
@@ -109,16 +109,16 @@ class _Reader:
     def __init__(
         self,
         keys: tuple[str, ...],
-        is_labelled: bool,
+        has_labels: bool,
         label_of: Callable[[bytes], Any] | None,
         pixels: PixelFormat | None,
         options: Any,
     ) -> None:
-        self._keys, self._is_labelled = keys, is_labelled
+        self._keys, self._has_labels = keys, has_labels
         self._label_of, self._pixels, self._options = label_of, pixels, options
 
     def __call__(self, named: Any) -> dict[str, Any]:
-        path, label = named if self._is_labelled else (named, None)
+        path, label = named if self._has_labels else (named, None)
         if not isinstance(path, bytes):
             raise ElementError(f"names of files are needed, and one is a {type(path).__name__}")
         element: dict[str, Any] = {}
