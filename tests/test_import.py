@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import keepset
 
 # Packages that only those who use them should wait for.
@@ -54,6 +56,17 @@ def test_a_snapshot_that_is_there_is_read_without_what_writes(tmp_path: Path) ->
 def test_public_names_exist_and_are_listed_once() -> None:
     assert len(keepset.__all__) == len(set(keepset.__all__))
     assert [name for name in keepset.__all__ if not hasattr(keepset, name)] == []
+
+
+def test_names_of_other_libraries_lead_to_ours() -> None:
+    for name, place in keepset._ELSEWHERE.items():
+        with pytest.raises(AttributeError, match=f"no attribute '{name}'; use keepset.{place}$"):
+            getattr(keepset, name)
+        assert eval(f"keepset.{place}")
+    with pytest.raises(AttributeError, match=r"use keepset.Dataset.from_generator$"):
+        _ = keepset.from_generator
+    with pytest.raises(AttributeError, match=r"has no attribute 'nothing'$"):
+        _ = keepset.nothing
 
 
 def run(program: str, **variables: str) -> str:

@@ -1,5 +1,6 @@
 """Keepset: input pipelines for machine learning. Preprocess once, train many times."""
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -241,9 +242,30 @@ _LATE = {
 }
 
 
+# What people look for under other libraries' names.
+_ELSEWHERE = {
+    "from_numpy": "Dataset.from_tensor_slices",
+    "read_feather": "read_arrow",
+    "read_h5": "read_hdf5",
+    "read_image_folder": "read_images",
+    "read_json": "read_json_lines",
+    "read_jsonl": "read_json_lines",
+    "read_lines": "read_text",
+    "read_tar": "read_webdataset",
+    "read_tfrecord": "TFRecordDataset",
+    "read_tsv": "read_csv",
+}
+
+
 def __getattr__(name: str) -> Any:
     if name not in _LATE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        place = f"Dataset.{name}" if hasattr(Dataset, name) else _ELSEWHERE.get(name)
+        hint = "" if place is None else f"; use keepset.{place}"
+        raise AttributeError(
+            f"module {__name__!r} has no attribute {name!r}{hint}",
+            name=name,
+            obj=sys.modules[__name__],
+        )
     value = globals()[name] = getattr(import_module(_LATE[name]), name)
     return value
 
