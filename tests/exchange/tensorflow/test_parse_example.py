@@ -127,6 +127,15 @@ def test_changed_bytes_are_an_error_or_read_alike(
     assert (outcome(several) == "error") == ("error" in one_by_one)
 
 
+def test_a_number_of_more_than_64_bits_is_an_error_wherever_it_is() -> None:
+    good, odd = (made(a=[-1] * count) for count in (1, 2))
+    bad = odd.replace(b"\x01", b"\x80", 2).replace(b"\x80", b"\x01", 1)
+    assert bad != odd
+    for examples in ([bad], [good, odd, bad] * 5):
+        with pytest.raises(ks.ElementError):
+            example_columns.lists_of(examples, {"a": np.dtype(np.int64)})
+
+
 def test_a_key_that_comes_twice_counts_as_its_last() -> None:
     first = Feature(int64_list=Int64List([1, 2]))
     last = Feature(int64_list=Int64List([3]))

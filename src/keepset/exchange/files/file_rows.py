@@ -16,9 +16,10 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from keepset.core.chunk import EMPTY, Chunk, concat
+from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.cursor import Cursor, State
 from keepset.core.dtypes import Array
+from keepset.core.gathering import gather_from
 from keepset.core.node import UNKNOWN, Node, must_run, stage
 from keepset.core.run import Run
 from keepset.core.spec import Spec
@@ -87,18 +88,9 @@ class FileRows(Node):
     def gather(self, indices: Array, run: Run) -> Chunk:
         starts = self._starts
         assert starts is not None
-        files = np.searchsorted(starts, indices, side="right") - 1
-        numbers = np.unique(files).tolist()
-        if len(numbers) == 1:
-            return self._opened.gather(numbers[0], indices - starts[numbers[0]])
-        places = [np.flatnonzero(files == number) for number in numbers]
-        parts = [
-            self._opened.gather(number, indices[place] - starts[number])
-            for number, place in zip(numbers, places, strict=True)
-        ]
-        back = np.empty(len(indices), np.int64)
-        back[np.concatenate(places)] = np.arange(len(indices))
-        return concat(parts).take(back)
+        return gather_from(
+            starts, indices, lambda number, rows: self._opened.gather(number, rows - starts[number])
+        )
 
     def place_of(self, name: str) -> Place:
         return Place(name, *store_of(name, self.store_options))

@@ -10,8 +10,9 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from keepset.core.chunk import Chunk, concat
+from keepset.core.chunk import Chunk
 from keepset.core.dtypes import Array
+from keepset.core.gathering import gather_from
 from keepset.core.spec import Spec
 from keepset.exchange.arrow.rows import ArrowRows
 from keepset.exchange.arrow.source import arrow_damage
@@ -44,16 +45,7 @@ class GroupedRows(RowFile):
         return int(np.searchsorted(self.starts, row, side="right")) - 1
 
     def gather(self, rows: Array) -> Chunk:
-        groups = np.searchsorted(self.starts, rows, side="right") - 1
-        numbers = np.unique(groups).tolist()
-        if len(numbers) == 1:
-            return self._some(numbers[0], rows)
-        places = [np.flatnonzero(groups == number) for number in numbers]
-        pairs = zip(numbers, places, strict=True)
-        parts = [self._some(number, rows[place]) for number, place in pairs]
-        back = np.empty(len(rows), np.int64)
-        back[np.concatenate(places)] = np.arange(len(rows))
-        return concat(parts).take(back)
+        return gather_from(self.starts, rows, self._some)
 
     def _some(self, number: int, rows: Array) -> Chunk:
         table = self._group(number)

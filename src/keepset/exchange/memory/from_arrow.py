@@ -9,9 +9,10 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from keepset.core.chunk import Chunk, concat
+from keepset.core.chunk import Chunk
 from keepset.core.cursor import Cursor, GatherCursor
 from keepset.core.dtypes import Array
+from keepset.core.gathering import gather_from
 from keepset.core.node import Node, stage
 from keepset.core.run import Run
 from keepset.core.spec import Spec
@@ -71,16 +72,7 @@ class FromArrow(Node):
         return self._rows.chunk(piece, start)
 
     def gather(self, indices: Array, run: Run) -> Chunk:
-        numbers = np.searchsorted(self._starts, indices, side="right") - 1
-        pieces = np.unique(numbers).tolist()
-        if len(pieces) == 1:
-            return self._some(pieces[0], indices)
-        places = [np.flatnonzero(numbers == piece) for piece in pieces]
-        pairs = zip(pieces, places, strict=True)
-        parts = [self._some(piece, indices[place]) for piece, place in pairs]
-        back = np.empty(len(indices), np.int64)
-        back[np.concatenate(places)] = np.arange(len(indices))
-        return concat(parts).take(back)
+        return gather_from(self._starts, indices, self._some)
 
     def _some(self, number: int, indices: Array) -> Chunk:
         piece, wanted = self._pieces[number], indices - self._starts[number]

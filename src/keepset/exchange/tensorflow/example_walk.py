@@ -181,7 +181,10 @@ class Walk:
         if kind == FLOAT_LIST:
             counts[rows] = (ends - at) // 4
             return np.frombuffer(joined, "<f4")
-        values, last = varints_and_ends(np.frombuffer(joined, np.uint8))
+        try:
+            values, last = varints_and_ends(np.frombuffer(joined, np.uint8))
+        except ValueError:
+            raise OddRowsError(rows) from None  # one by one, it is told which is damaged
         counts[rows] = np.diff(np.searchsorted(last, offsets_of(ends - at)))
         return values.view(np.int64)
 
