@@ -267,12 +267,14 @@ def machine_section(results: Mapping[str, Any]) -> str:
         m, known, run = facts["machine"], facts["versions"].values(), SOURCES[name][0]
         cores = f"{m['cpu']}, {m['cpus_usable']} cores, {m['memory_gib']} GiB, {m['system']}"
         finished = facts.get("finished", "undated")
-        # Some jobs may have been measured again later.
-        days = {each.get("finished", finished)[:10] for each in (facts, *facts.get("jobs", ()))}
-        day, settings = " and ".join(sorted(days)), facts.get("settings", {}).items()
+        again = [
+            job["name"] for job in facts.get("jobs", ()) if job.get("finished", finished) > finished
+        ]
+        later = f". Measured again later, by themselves: {', '.join(again)}" if again else ""
+        day, settings = finished[:10], facts.get("settings", {}).items()
         rounds = [f", {n} {key.replace('_', ' ')}" for key, n in settings if "rounds" in key and n]
         versions = sorted({f"{library} {v}" for found in known for library, v in found.items()})
-        parts.append(f"- **{run}**, {day}{''.join(rounds)}: {cores}; {', '.join(versions)}")
+        parts.append(f"- **{run}**, {day}{''.join(rounds)}: {cores}; {', '.join(versions)}{later}")
     return "\n".join(parts)
 
 

@@ -415,3 +415,12 @@ def test_an_axis_holds_its_values_and_has_some_ticks(low: float, factor: float) 
 )
 def test_figures_have_three_digits(plots: ModuleType, value: float, text: str) -> None:
     assert plots.compact(value) == text
+
+
+def test_jobs_that_were_measured_later_are_named(page: Any) -> None:
+    jobs: Any = SNAPSHOT["jobs"]
+    first, *rest = jobs
+    later = SNAPSHOT | {"jobs": [first | {"finished": "2026-01-03T00:00:00+00:00"}, *rest]}
+    text = page.machine_section({"snapshot": later})
+    assert text.endswith(f". Measured again later, by themselves: {first['name']}")
+    assert "Measured again" not in page.machine_section({"snapshot": SNAPSHOT})
