@@ -5,31 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from keepset.core.cursor import Cursor
 from keepset.core.node import Node, must_run, stage
 from keepset.core.run import Run
 from keepset.core.spec import Spec
-from keepset.nodes.parallel import ParallelCursor, Parallelism
+from keepset.nodes.parallel_rows import ParallelRowStage
 from keepset.nodes.row_loop import Step
-from keepset.nodes.rowwise import RowStage, checked
+from keepset.nodes.rowwise import checked
 
 
 @stage
-class Map(RowStage):
+class Map(ParallelRowStage):
     """``function(*element)`` for each element; results are made into elements."""
 
     function: Callable[..., Any]
     output_signature: Any = None
-    parallelism: Parallelism | None = None
-
-    def cursor(self, run: Run) -> Cursor:
-        if self.parallelism is None:
-            return super().cursor(run)
-        return ParallelCursor(self, self.parallelism, run)
-
-    @property
-    def fuses(self) -> bool:
-        return self.parallelism is None
 
     def steps(self, run: Run) -> list[Step]:
         kind = "map" if self.output_signature is None else "map_checked"

@@ -9,23 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from keepset.core.cursor import Cursor
 from keepset.core.dtypes import string
 from keepset.core.node import Node, stage
 from keepset.core.run import Run
 from keepset.core.spec import Spec, TensorSpec
 from keepset.errors import CorruptRecordError, ElementError
 from keepset.exchange.images.pictures import PixelFormat
-from keepset.nodes.parallel import ParallelCursor, Parallelism
+from keepset.nodes.parallel_rows import ParallelRowStage
 from keepset.nodes.row_loop import Step
-from keepset.nodes.rowwise import RowStage
 from keepset.storage.failures import reading
 
 Path = tuple[str, ...]
 
 
 @stage
-class DecodePictures(RowStage):
+class DecodePictures(ParallelRowStage):
     """Elements in which the entries at some paths are decoded.
 
     An entry is the bytes of a file, or a dict of ``bytes`` and, where those are empty, a ``path``.
@@ -39,19 +37,9 @@ class DecodePictures(RowStage):
     paths: tuple[Path, ...]
     channels: tuple[int | None, ...]
     size: tuple[int, int] | None = None
-    parallelism: Parallelism | None = None
 
     def __post_init__(self) -> None:
         _ = self._formats  # an error if there are no such pixels
-
-    def cursor(self, run: Run) -> Cursor:
-        if self.parallelism is None:
-            return super().cursor(run)
-        return ParallelCursor(self, self.parallelism, run)
-
-    @property
-    def fuses(self) -> bool:
-        return self.parallelism is None
 
     def steps(self, run: Run) -> list[Step]:
         return [Step("convert", _Decoder(self._formats), self.title)]

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from keepset.core.cursor import Cursor
 from keepset.core.dtypes import string
 from keepset.core.element import to_element
 from keepset.core.node import Node, must_run, stage
@@ -18,16 +17,15 @@ from keepset.core.spec import Spec, TensorSpec
 from keepset.errors import CorruptRecordError, ElementError, InvalidArgumentError
 from keepset.exchange.files.file_names import is_local, store_of
 from keepset.exchange.images.pictures import PixelFormat
-from keepset.nodes.parallel import ParallelCursor, Parallelism
+from keepset.nodes.parallel_rows import ParallelRowStage
 from keepset.nodes.row_loop import Step
-from keepset.nodes.rowwise import RowStage
 from keepset.storage.failures import reading
 
 IMAGE, LABEL, PATH = "image", "label", "path"
 
 
 @stage
-class ReadImages(RowStage):
+class ReadImages(ParallelRowStage):
     """The picture of each file that ``parent`` names.
 
     Attributes:
@@ -46,7 +44,6 @@ class ReadImages(RowStage):
     class_names: tuple[str, ...] | None = None
     keys: tuple[str, ...] | None = None
     store_options: Any = None
-    parallelism: Parallelism | None = None
 
     def __post_init__(self) -> None:
         if not self.decode and (self.size is not None or self.channels != 3):
@@ -56,15 +53,6 @@ class ReadImages(RowStage):
             )
         if self.decode:
             PixelFormat(self.size, self.channels)  # an error if there are no such pixels
-
-    def cursor(self, run: Run) -> Cursor:
-        if self.parallelism is None:
-            return super().cursor(run)
-        return ParallelCursor(self, self.parallelism, run)
-
-    @property
-    def fuses(self) -> bool:
-        return self.parallelism is None
 
     def steps(self, run: Run) -> list[Step]:
         reader = _Reader(

@@ -10,7 +10,6 @@ from typing import Any, Final
 import numpy as np
 
 from keepset.core.chunk import Chunk, chunk_of_columns
-from keepset.core.cursor import Cursor
 from keepset.core.dtypes import string
 from keepset.core.node import Node, must_run, stage
 from keepset.core.run import Run
@@ -29,9 +28,8 @@ from keepset.exchange.webdataset.entries import (
     entry_spec,
 )
 from keepset.exchange.webdataset.tar import TarError, TarFile, files_of
-from keepset.nodes.parallel import ParallelCursor, Parallelism
+from keepset.nodes.parallel_rows import ParallelRowStage
 from keepset.nodes.row_loop import Step
-from keepset.nodes.rowwise import RowStage
 
 # Where a sample is from, for messages; the entry is gone when the sample is decoded.
 ORIGIN: Final = "__url__"
@@ -166,25 +164,15 @@ def _column(values: list[bytes]) -> Any:
 
 
 @stage
-class DecodeSamples(RowStage):
+class DecodeSamples(ParallelRowStage):
     """The samples of archives with their entries decoded: all of them, or those of ``entries``."""
 
     size: tuple[int, int] | None = None
     channels: int = 3
     entries: tuple[str, ...] | None = None
-    parallelism: Parallelism | None = None
 
     def __post_init__(self) -> None:
         PixelFormat(self.size, self.channels)  # an error if there are no such pixels
-
-    def cursor(self, run: Run) -> Cursor:
-        if self.parallelism is None:
-            return super().cursor(run)
-        return ParallelCursor(self, self.parallelism, run)
-
-    @property
-    def fuses(self) -> bool:
-        return self.parallelism is None
 
     def steps(self, run: Run) -> list[Step]:
         decoder = _Decoder(PixelFormat(self.size, self.channels), self.entries)
