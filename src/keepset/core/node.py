@@ -12,6 +12,7 @@ from keepset.core.chunk import Chunk
 from keepset.core.cursor import Cursor
 from keepset.core.dtypes import Array
 from keepset.core.options import NO_OPTIONS, Options
+from keepset.core.parameter import declared, is_default, parameter, upstream
 from keepset.core.random import Randomness
 from keepset.core.run import Run, look
 from keepset.core.spec import Spec, spec_of
@@ -27,13 +28,19 @@ class _MustRun(Exception):  # noqa: N818  # a signal, not a failure
 
 
 @dataclass_transform(
-    kw_only_default=True, frozen_default=True, eq_default=False, field_specifiers=(field,)
+    kw_only_default=True,
+    frozen_default=True,
+    eq_default=False,
+    field_specifiers=(field, parameter, upstream),
 )
 def stage(kind: type[S]) -> type[S]:
     """Make a class the description of a stage: a dataclass that is built by keywords.
 
     ``Node`` fills it in and keeps it from changing. Dataclasses do that too, but compile methods
     for each of fifty classes, which takes a third of the time that importing may take.
+
+    A field counts for fingerprints and recipes, unless it is declared with ``parameter(...)``;
+    ``upstream()`` declares one that holds a stage.
     """
     return dataclass(init=False, eq=False, repr=False, match_args=False, kw_only=True)(kind)
 
@@ -47,13 +54,14 @@ class Node(ABC):
     one that can jump to any element also offers ``gather``.
     """
 
-    name: str | None = None
+    name: str | None = parameter(default=None, identity=False)  # for messages
 
     # Whether reading ahead of what the consumer needs could be noticed, as with a generator
     # that waits for the world outside.
     is_live: ClassVar[bool] = False
 
-    # Whether the stage gives what its parent gives, in another way.
+    # Whether the stage gives what its parent gives, in another way, as long as the fields that
+    # count have their default values.
     is_physical: ClassVar[bool] = False
 
     # Whether its randomness is only for the pipelines that its function opens.
@@ -170,12 +178,23 @@ class Node(ABC):
         return None
 
     @property
+    def is_passed_over(self) -> bool:
+        """Whether the stage has the identity of its parent."""
+        return self.is_physical and all(
+            declared(f).inputs or is_default(f, getattr(self, f.name))
+            for f in fields(self)
+            if f.init and declared(f).identity
+        )
+
+    @property
     def parameters(self) -> dict[str, Any]:
         """What ``describe`` shows of this stage."""
         return {
             f.name: value
             for f in fields(self)
-            if f.name != "name" and not _holds_nodes(value := getattr(self, f.name))
+            if f.name != "name"
+            and (declared(f).identity or declared(f).recipe)
+            and not _holds_nodes(value := getattr(self, f.name))
         }
 
     @property
@@ -228,9 +247,9 @@ class Node(ABC):
     @cached_property
     def is_pure(self) -> bool:
         """Whether no user's function is called, so that nobody sees when elements are made."""
-        return not any(callable(value) for value in self.parameters.values()) and all(
-            parent.is_pure for parent in self.inputs
-        )
+        if self.opens_pipelines or any(map(callable, self.parameters.values())):
+            return False
+        return all(parent.is_pure for parent in self.inputs)
 
     def known_spec(self) -> tuple[Spec] | None:
         """The spec in a one-tuple if it is known without running anything, else None."""

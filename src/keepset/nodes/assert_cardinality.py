@@ -8,6 +8,7 @@ from keepset.core.chunk import Chunk
 from keepset.core.cursor import Cursor, State
 from keepset.core.dtypes import Array
 from keepset.core.node import INFINITE, UNKNOWN, Node, stage
+from keepset.core.parameter import upstream
 from keepset.core.run import Run
 from keepset.core.spec import Spec
 from keepset.errors import CardinalityError, InvalidArgumentError
@@ -17,7 +18,7 @@ from keepset.errors import CardinalityError, InvalidArgumentError
 class AssertCardinality(Node):
     """The input, with a cardinality that the user knows; an error if it turns out wrong."""
 
-    parent: Node
+    parent: Node = upstream()
     expected: int
 
     def __post_init__(self) -> None:

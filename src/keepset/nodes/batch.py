@@ -12,6 +12,7 @@ from keepset.core.column import column_batches
 from keepset.core.cursor import Cursor, Marked, State
 from keepset.core.dtypes import Array
 from keepset.core.node import Node, scaled, stage
+from keepset.core.parameter import upstream
 from keepset.core.run import Run
 from keepset.core.several import Several
 from keepset.core.spec import Spec, map_spec
@@ -22,7 +23,7 @@ from keepset.errors import ElementError, InvalidArgumentError
 class Batch(Node):
     """Groups of ``batch_size`` elements; the last may be smaller unless ``drop_remainder``."""
 
-    parent: Node
+    parent: Node = upstream()
     batch_size: int
     drop_remainder: bool = False
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from keepset.core.cursor import Cursor
 from keepset.core.node import INFINITE, UNKNOWN, Node, stage
+from keepset.core.parameter import parameter, upstream
 from keepset.core.random import Randomness
 from keepset.core.run import Run
 from keepset.core.spec import Spec, structure_and_leaves
@@ -32,7 +33,7 @@ class BucketBySequenceLength(Node):
     known without running them, that is the first dimension of each leaf.
     """
 
-    parent: Node
+    parent: Node = upstream()
     element_length_func: Callable[..., Any]
     bucket_boundaries: tuple[int, ...]
     bucket_batch_sizes: tuple[int, ...]
@@ -41,7 +42,8 @@ class BucketBySequenceLength(Node):
     pad_to_bucket_boundary: bool = False
     no_padding: bool = False
     drop_remainder: bool = False
-    wrap: Callable[[Node], Any]
+    # The class of datasets that functions get: each has the same elements.
+    wrap: Callable[[Node], Any] = parameter(identity=False, recipe=False)
     source: Randomness = field(default_factory=lambda: Randomness(None))
 
     def __post_init__(self) -> None:
@@ -78,8 +80,7 @@ class BucketBySequenceLength(Node):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        hidden = ("wrap", "source")
-        return {name: value for name, value in super().parameters.items() if name not in hidden}
+        return {name: value for name, value in super().parameters.items() if name != "source"}
 
     def cursor(self, run: Run) -> Cursor:
         groups = GroupByWindow(

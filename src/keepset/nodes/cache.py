@@ -16,6 +16,7 @@ from typing import Any
 from keepset.core.chunk import EMPTY, Chunk, concat
 from keepset.core.cursor import Cursor, State
 from keepset.core.node import Node, stage
+from keepset.core.parameter import parameter, upstream
 from keepset.core.run import Run
 from keepset.core.spec import Spec
 from keepset.errors import KeepsetError
@@ -54,8 +55,8 @@ class Cache(Node):
 
     is_physical = True
 
-    parent: Node
-    filename: str = ""
+    parent: Node = upstream()
+    filename: str = parameter(default="", identity=False)  # where, not what
     store: Store = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from keepset.core.cursor import Cursor, State
 from keepset.core.dtypes import Array
 from keepset.core.node import INFINITE, UNKNOWN, Node, stage
+from keepset.core.parameter import upstream
 from keepset.core.run import Run
 from keepset.core.spec import Spec, TensorSpec, spec_of
 from keepset.core.structure import LEAF
@@ -24,7 +25,7 @@ class ChooseFromDatasets(Directed):
     when all are; otherwise choices of empty inputs are passed over.
     """
 
-    choice: Node
+    choice: Node = upstream()
     stop_on_empty_dataset: bool = True
 
     def __post_init__(self) -> None:

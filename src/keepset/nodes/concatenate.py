@@ -10,6 +10,7 @@ from keepset.core.chunk import EMPTY, Chunk, concat
 from keepset.core.cursor import Cursor, State
 from keepset.core.dtypes import Array
 from keepset.core.node import INFINITE, UNKNOWN, Node, stage
+from keepset.core.parameter import upstream
 from keepset.core.run import Run
 from keepset.core.spec import Spec, common_supertype
 from keepset.errors import ElementError
@@ -19,7 +20,7 @@ from keepset.errors import ElementError
 class Concatenate(Node):
     """All elements of the first input, then all of the second."""
 
-    parents: tuple[Node, Node]
+    parents: tuple[Node, Node] = upstream(several=True)
 
     def __post_init__(self) -> None:
         known = [spec for parent in self.parents if (spec := parent.known_spec()) is not None]

@@ -12,6 +12,7 @@ from keepset.core.chunk import EMPTY, Chunk, concat
 from keepset.core.cursor import Cursor, State
 from keepset.core.dtypes import Array
 from keepset.core.node import Node, stage
+from keepset.core.parameter import upstream
 from keepset.core.run import Run
 from keepset.core.spec import Spec, common_supertype
 from keepset.errors import ElementError, InvalidArgumentError
@@ -43,7 +44,7 @@ class Selector(Protocol):
 class Directed(Node):
     """Elements of ``parents`` in an order that a selector decides as it goes."""
 
-    parents: tuple[Node, ...]
+    parents: tuple[Node, ...] = upstream(several=True)
     stop_on_empty_dataset: bool
 
     def __post_init__(self) -> None:

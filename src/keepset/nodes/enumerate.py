@@ -10,6 +10,7 @@ from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.cursor import Cursor, State
 from keepset.core.dtypes import Array
 from keepset.core.node import Node, stage
+from keepset.core.parameter import upstream
 from keepset.core.run import Run
 from keepset.core.spec import Spec, TensorSpec
 from keepset.core.structure import LEAF, tuple_of
@@ -19,7 +20,7 @@ from keepset.core.structure import LEAF, tuple_of
 class Enumerate(Node):
     """``(number, element)``, counting from ``start``."""
 
-    parent: Node
+    parent: Node = upstream()
     start: int = 0
 
     def cursor(self, run: Run) -> Cursor:

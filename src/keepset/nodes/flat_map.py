@@ -9,6 +9,7 @@ from typing import Any
 from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.cursor import Cursor, State
 from keepset.core.node import UNKNOWN, Node, must_run, stage
+from keepset.core.parameter import upstream
 from keepset.core.random import Randomness
 from keepset.core.run import Run
 from keepset.core.spec import Spec
@@ -22,7 +23,7 @@ class FlatMap(Node):
 
     opens_pipelines = True
 
-    parent: Node
+    parent: Node = upstream()
     function: Callable[..., Any]
     source: Randomness = field(default_factory=lambda: Randomness(None))
 

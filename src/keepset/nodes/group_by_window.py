@@ -11,6 +11,7 @@ import numpy as np
 from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.cursor import Cursor, State
 from keepset.core.node import INFINITE, UNKNOWN, Node, must_run, stage
+from keepset.core.parameter import parameter, upstream
 from keepset.core.random import Randomness
 from keepset.core.run import Run
 from keepset.core.spec import Spec
@@ -31,13 +32,14 @@ class GroupByWindow(Node):
 
     opens_pipelines = True
 
-    parent: Node
+    parent: Node = upstream()
     key_func: Callable[..., Any]
     reduce_func: Callable[[Any, Any], Any]
     window_size: int | None = None
     window_size_func: Callable[[Any], Any] | None = None
     smallest_window: int = 1  # no window of window_size_func is smaller than this
-    wrap: Callable[[Node], Any]
+    # The class of datasets that functions get: each has the same elements.
+    wrap: Callable[[Node], Any] = parameter(identity=False, recipe=False)
     source: Randomness = field(default_factory=lambda: Randomness(None))
 
     def __post_init__(self) -> None:
@@ -55,7 +57,7 @@ class GroupByWindow(Node):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        hidden = ("wrap", "source", "smallest_window")
+        hidden = ("source", "smallest_window")
         return {name: value for name, value in super().parameters.items() if name not in hidden}
 
     def cursor(self, run: Run) -> Cursor:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from keepset.core.chunk import Chunk
 from keepset.core.cursor import Cursor, State
 from keepset.core.node import UNKNOWN, Node, must_run, stage
+from keepset.core.parameter import parameter, upstream
 from keepset.core.run import Run
 from keepset.core.spec import Spec
 
@@ -18,8 +19,8 @@ _log = logging.getLogger("keepset")
 class IgnoreErrors(Node):
     """Elements whose computation raises are dropped, with a logged warning if wished."""
 
-    parent: Node
-    log_warning: bool = False
+    parent: Node = upstream()
+    log_warning: bool = parameter(default=False, identity=False)  # what is said of it
 
     def cursor(self, run: Run) -> Cursor:
         return _IgnoreErrorsCursor(self, self.parent.cursor(run.input(0)))

@@ -12,6 +12,7 @@ from keepset.core.chunk import Chunk
 from keepset.core.cursor import Cursor, GatherCursor
 from keepset.core.dtypes import Array
 from keepset.core.node import Node, stage
+from keepset.core.parameter import upstream
 from keepset.core.run import Run
 from keepset.core.spec import Spec
 
@@ -25,7 +26,7 @@ class Indexed(Node):
     Its cursor holds one number, and reads from its parent only what it gives.
     """
 
-    parent: Node
+    parent: Node = upstream()
 
     @abstractmethod
     def translator(self, run: Run) -> Callable[[Array], Array]:

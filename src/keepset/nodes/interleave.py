@@ -17,6 +17,7 @@ from typing import Any
 from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.cursor import Cursor, State
 from keepset.core.node import UNKNOWN, Node, must_run, stage
+from keepset.core.parameter import parameter, upstream
 from keepset.core.random import Randomness
 from keepset.core.run import Run
 from keepset.core.spec import Spec
@@ -39,11 +40,12 @@ class Interleave(Node):
 
     opens_pipelines = True
 
-    parent: Node
+    parent: Node = upstream()
     function: Callable[..., Any]
     cycle_length: int
     block_length: int = 1
-    parallelism: Parallelism | None = None
+    # How many calls at once. What is stored is in order, whatever ``deterministic`` says.
+    parallelism: Parallelism | None = parameter(default=None, identity=False)
     source: Randomness = field(default_factory=lambda: Randomness(None))
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from keepset.core.cursor import Cursor
 from keepset.core.node import stage
+from keepset.core.parameter import parameter
 from keepset.core.run import Run
 from keepset.nodes.parallel import ParallelCursor, Parallelism
 from keepset.nodes.rowwise import RowStage
@@ -13,7 +14,8 @@ from keepset.nodes.rowwise import RowStage
 class ParallelRowStage(RowStage):
     """A row-wise stage; with ``parallelism``, it shares no loop with its neighbours."""
 
-    parallelism: Parallelism | None = None
+    # How many calls at once. What is stored is in order, whatever ``deterministic`` says.
+    parallelism: Parallelism | None = parameter(default=None, identity=False)
 
     def cursor(self, run: Run) -> Cursor:
         if self.parallelism is None:

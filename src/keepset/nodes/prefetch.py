@@ -12,6 +12,7 @@ from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.cursor import Cursor, State
 from keepset.core.dtypes import Array
 from keepset.core.node import Node, stage
+from keepset.core.parameter import parameter, upstream
 from keepset.core.run import Run
 from keepset.core.spec import Spec
 from keepset.errors import InvalidArgumentError
@@ -35,8 +36,8 @@ class Prefetch(Node):
 
     is_physical = True
 
-    parent: Node
-    buffer_size: int
+    parent: Node = upstream()
+    buffer_size: int = parameter(identity=False)  # how far ahead, of the same elements
 
     def __post_init__(self) -> None:
         if self.buffer_size < 0 and self.buffer_size != AUTOTUNE:

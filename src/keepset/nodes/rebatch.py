@@ -13,6 +13,7 @@ from keepset.core.cursor import Cursor, State
 from keepset.core.dtypes import Array
 from keepset.core.jagged import Jagged
 from keepset.core.node import UNKNOWN, Node, stage
+from keepset.core.parameter import upstream
 from keepset.core.ragged import Ragged
 from keepset.core.run import Run
 from keepset.core.spec import Spec, map_spec
@@ -25,7 +26,7 @@ from keepset.nodes.unbatch import static_batch_size, unbatch_rows
 class Rebatch(Node):
     """The same rows in batches of ``batch_size``, or of several sizes that take turns."""
 
-    parent: Node
+    parent: Node = upstream()
     batch_size: int | tuple[int, ...]
     drop_remainder: bool = False
 

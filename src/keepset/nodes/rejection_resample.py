@@ -11,6 +11,7 @@ from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.cursor import Cursor, State
 from keepset.core.element import to_element
 from keepset.core.node import UNKNOWN, Node, must_run, stage
+from keepset.core.parameter import upstream
 from keepset.core.random import Randomness
 from keepset.core.run import Run
 from keepset.core.spec import Spec
@@ -34,7 +35,7 @@ class RejectionResample(Node):
     gives some elements twice.)
     """
 
-    parent: Node
+    parent: Node = upstream()
     class_func: Callable[..., Any]
     target_dist: Any
     initial_dist: Any = None

@@ -10,6 +10,7 @@ from keepset.core.chunk import EMPTY, Chunk, concat
 from keepset.core.cursor import Cursor, State
 from keepset.core.dtypes import Array
 from keepset.core.node import INFINITE, UNKNOWN, Node, stage
+from keepset.core.parameter import upstream
 from keepset.core.run import Run
 from keepset.core.spec import Spec
 
@@ -20,7 +21,7 @@ FOREVER = -1
 class Repeat(Node):
     """``count`` passes over the input, or endlessly many (-1)."""
 
-    parent: Node
+    parent: Node = upstream()
     count: int = FOREVER
 
     def cursor(self, run: Run) -> Cursor:

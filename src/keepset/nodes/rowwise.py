@@ -12,6 +12,7 @@ from keepset.core.conform import conformer
 from keepset.core.cursor import Cursor, Marked, State
 from keepset.core.dtypes import Array
 from keepset.core.node import Node, stage
+from keepset.core.parameter import upstream
 from keepset.core.run import Run
 from keepset.core.tap import Tap, Tappable
 from keepset.nodes.row_loop import RowLoop, Step
@@ -28,7 +29,7 @@ def checked(stage: Any) -> list[Step]:
 class RowStage(Node):
     """A stage that is one or more steps of a row loop."""
 
-    parent: Node
+    parent: Node = upstream()
 
     # Whether there is exactly one element out for each one in.
     one_to_one: ClassVar[bool] = True

@@ -9,6 +9,7 @@ from keepset.core.chunk import Chunk
 from keepset.core.cursor import Cursor, State
 from keepset.core.dtypes import Array
 from keepset.core.node import Node, stage
+from keepset.core.parameter import upstream
 from keepset.core.run import Run
 from keepset.core.spec import Spec
 from keepset.errors import ElementError
@@ -18,7 +19,7 @@ from keepset.errors import ElementError
 class Select(Node):
     """The entries of each element under ``keys``, in the order in which they were written."""
 
-    parent: Node
+    parent: Node = upstream()
     keys: tuple[Any, ...]
 
     def __post_init__(self) -> None:

@@ -20,6 +20,7 @@ from keepset.core.column import Column
 from keepset.core.cursor import Cursor, Lookup, State
 from keepset.core.dtypes import Array
 from keepset.core.node import UNKNOWN, Node, stage
+from keepset.core.parameter import upstream
 from keepset.core.random import Randomness, below, philox
 from keepset.core.run import Run
 from keepset.core.spec import Spec
@@ -41,7 +42,7 @@ _NUMBER = structure_of(np.int64(0))
 class Shuffle(Node):
     """Elements in random order, as far as a buffer of ``buffer_size`` reaches."""
 
-    parent: Node
+    parent: Node = upstream()
     buffer_size: int
     source: Randomness
 

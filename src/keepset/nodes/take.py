@@ -8,6 +8,7 @@ from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.cursor import Cursor, State
 from keepset.core.dtypes import Array
 from keepset.core.node import INFINITE, UNKNOWN, Node, scaled, stage
+from keepset.core.parameter import upstream
 from keepset.core.run import Run
 from keepset.core.spec import Spec
 
@@ -18,7 +19,7 @@ ALL = -1
 class Take(Node):
     """At most the first ``count`` elements; -1 takes all."""
 
-    parent: Node
+    parent: Node = upstream()
     count: int
 
     def cursor(self, run: Run) -> Cursor:
@@ -74,7 +75,7 @@ class _TakeCursor(Cursor):
 class Skip(Node):
     """All but the first ``count`` elements; -1 skips everything."""
 
-    parent: Node
+    parent: Node = upstream()
     count: int
 
     def cursor(self, run: Run) -> Cursor:

@@ -11,6 +11,7 @@ from keepset.core.column import Column, column_unbatch
 from keepset.core.cursor import Cursor, State
 from keepset.core.dtypes import Array
 from keepset.core.node import UNKNOWN, Node, stage
+from keepset.core.parameter import upstream
 from keepset.core.run import Run
 from keepset.core.spec import Spec, map_spec, structure_and_leaves
 from keepset.errors import ElementError
@@ -21,7 +22,7 @@ from keepset.nodes.trail import Trail
 class Unbatch(Node):
     """The rows of every element, one after another."""
 
-    parent: Node
+    parent: Node = upstream()
 
     def __post_init__(self) -> None:
         known = self.parent.known_spec()

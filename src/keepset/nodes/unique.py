@@ -12,6 +12,7 @@ from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.cursor import Cursor, State
 from keepset.core.dtypes import StringType
 from keepset.core.node import UNKNOWN, Node, stage
+from keepset.core.parameter import upstream
 from keepset.core.run import Run
 from keepset.core.spec import Spec, TensorSpec, spec_of
 from keepset.core.structure import LEAF
@@ -27,7 +28,7 @@ class Unique(Node):
     reads the input again from its beginning.
     """
 
-    parent: Node
+    parent: Node = upstream()
 
     def __post_init__(self) -> None:
         known = self.parent.known_spec()

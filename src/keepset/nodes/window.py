@@ -9,6 +9,7 @@ from typing import Any
 from keepset.core.chunk import EMPTY, Chunk, concat
 from keepset.core.cursor import Cursor, State
 from keepset.core.node import Node, scaled, stage
+from keepset.core.parameter import parameter, upstream
 from keepset.core.run import Run
 from keepset.core.spec import DatasetSpec, Spec, map_spec, structure_and_leaves
 from keepset.core.structure import LEAF
@@ -25,12 +26,13 @@ class Window(Node):
     data set of a node.
     """
 
-    parent: Node
+    parent: Node = upstream()
     size: int
     shift: int
     stride: int = 1
     drop_remainder: bool = False
-    wrap: Callable[[Node], Any]
+    # The class of datasets that functions get: each has the same elements.
+    wrap: Callable[[Node], Any] = parameter(identity=False, recipe=False)
 
     def __post_init__(self) -> None:
         for name in ("size", "shift", "stride"):
@@ -38,10 +40,6 @@ class Window(Node):
                 raise InvalidArgumentError(
                     f"window {name} must be at least 1, not {getattr(self, name)}"
                 )
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {name: value for name, value in super().parameters.items() if name != "wrap"}
 
     @property
     def span(self) -> int:

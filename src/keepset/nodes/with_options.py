@@ -9,6 +9,7 @@ from keepset.core.cursor import Cursor
 from keepset.core.dtypes import Array
 from keepset.core.node import Node, stage
 from keepset.core.options import Options
+from keepset.core.parameter import parameter, upstream
 from keepset.core.run import Run
 from keepset.core.spec import Spec
 
@@ -19,8 +20,9 @@ class WithOptions(Node):
 
     is_physical = True
 
-    parent: Node
-    chosen: Options
+    parent: Node = upstream()
+    # Threads, and an order that is free in passes that are not stored.
+    chosen: Options = parameter(identity=False)
 
     def options(self) -> Options:
         return self.parent.options().merge(self.chosen)

@@ -8,6 +8,7 @@ from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.cursor import Cursor, Marked, State
 from keepset.core.dtypes import Array
 from keepset.core.node import INFINITE, UNKNOWN, Node, stage
+from keepset.core.parameter import upstream
 from keepset.core.run import Run
 from keepset.core.spec import Spec
 from keepset.core.structure import Structure
@@ -18,7 +19,7 @@ from keepset.errors import InvalidArgumentError
 class Zip(Node):
     """One element of each input, nested like ``layout``, until the shortest ends."""
 
-    parents: tuple[Node, ...]
+    parents: tuple[Node, ...] = upstream(several=True)
     layout: Structure
 
     def __post_init__(self) -> None:

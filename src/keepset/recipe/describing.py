@@ -52,7 +52,7 @@ def _described(node: Node, content: bool | None) -> dict[str, Any]:
 
 def digest_of_stage(node: Node) -> str | None:
     """What a stage's own parameters count as; None if they cannot be compared, or need not be."""
-    if node.is_physical or node.file_names is not None:
+    if node.is_passed_over or node.file_names is not None:
         return None
     try:
         return facts_of_stage(node).digest

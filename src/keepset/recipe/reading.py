@@ -25,7 +25,7 @@ from keepset.core.structure import is_namedtuple, structure_of
 from keepset.errors import KeepsetError, RecipeError, UntrustedRecipeError
 from keepset.recipe.imports import Trust, imported, module_of
 from keepset.recipe.source_text import function_of
-from keepset.recipe.stages import NAMING_FILES, input_fields, stage_class
+from keepset.recipe.stages import NAMING_FILES, input_fields, parameter_fields, stage_class
 
 # Makes a stage of its inputs and parameters, in place of its class.
 Builder = Callable[[list[Node], dict[str, Any]], Node]
@@ -83,7 +83,7 @@ class RecipeReader:
     def _node(self, stage: dict[str, Any], made: list[Node]) -> Node:
         name, kind = stage["stage"], stage_class(stage["stage"])
         inputs = [made[number] for number in self._inputs(stage, kind, made)]
-        known = {field.name for field in fields(kind)}
+        known = {field.name for field in parameter_fields(kind)}
         given = {key: value for key, value in stage.items() if key not in NOT_PARAMETERS}
         if name in NAMING_FILES:
             known = (known - {"tensors"}) | {"names"}
@@ -95,9 +95,10 @@ class RecipeReader:
         parameters = {key: self._value(value) for key, value in given.items()}
         if name in NAMING_FILES:
             parameters["tensors"] = self._names(parameters.pop("names"))
-        if "wrap" in known:
+        has = {field.name for field in fields(kind)}
+        if "wrap" in has:
             parameters["wrap"] = self._wrap
-        if "store_options" in known and self._store_options:
+        if "store_options" in has and self._store_options:
             parameters["store_options"] = dict(self._store_options)
         if name in self._builders:
             return self._builders[name](inputs, parameters)

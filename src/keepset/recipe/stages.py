@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import MISSING, Field, fields
+from dataclasses import Field, fields
 from importlib import import_module
 from typing import Any, Final
 
 from keepset.core.node import Node
-from keepset.core.random import Randomness
+from keepset.core.parameter import declared
 
 VERSION: Final = 1  # of recipes
 
@@ -89,12 +89,6 @@ STAGES: Final = {
 NAMING_FILES: Final = {"list_files", "remote_files"}
 _NAMES: Final = {place: name for name, place in STAGES.items()}
 
-# What says how, here and now, and not what: folders of this machine, credentials, the class that
-# makes data sets of nodes, and what is found out again.
-LEFT_OUT: Final = {
-    *("wrap", "store_options", "index_dir", "is_indexed", "facts", "sources", "tell"),
-}
-
 
 def stage_name(node: Node) -> str | None:
     """The name of a stage in a recipe; None for one that is not the library's own."""
@@ -111,29 +105,13 @@ def stage_class(name: str) -> type[Node]:
 
 def input_fields(kind: type[Node]) -> dict[str, bool]:
     """The fields that hold the stages before one, and whether each holds several."""
-    return {
-        field.name: str(field.type) != "Node"
-        for field in fields(kind)
-        if str(field.type) in ("Node", "tuple[Node, ...]", "tuple[Node, Node]")
-    }
+    found = {field.name: declared(field).inputs for field in fields(kind)}
+    return {name: inputs == "several" for name, inputs in found.items() if inputs is not None}
 
 
 def parameter_fields(kind: type[Node]) -> Iterator[Field[Any]]:
-    """The fields that a recipe tells."""
-    inputs = input_fields(kind)
+    """The fields that a recipe contains."""
     for field in fields(kind):
-        if field.init and field.name not in LEFT_OUT and field.name not in inputs:
+        says = declared(field)
+        if field.init and says.recipe and says.inputs is None:
             yield field
-
-
-def is_default(field: Field[Any], value: Any) -> bool:
-    """Whether a field has the value that it has if nothing is said."""
-    if isinstance(value, Randomness):
-        return field.default_factory is not MISSING and value.seed is None and value.rerandomize
-    if field.default is MISSING:
-        return False
-    return value is field.default or (
-        type(value) is type(field.default)
-        and isinstance(value, bool | int | float | str)
-        and value == field.default
-    )

@@ -17,6 +17,7 @@ from keepset.core.element_json import element_to_json
 from keepset.core.fingerprint import fingerprint_of_value
 from keepset.core.fingerprint.reach import reach_of
 from keepset.core.node import Node
+from keepset.core.parameter import is_default
 from keepset.core.ragged import Ragged
 from keepset.core.random import Randomness
 from keepset.core.sparse import Sparse
@@ -25,7 +26,7 @@ from keepset.core.structure import Structure, is_namedtuple
 from keepset.errors import ElementError, FingerprintError, RecipeError
 from keepset.recipe.imports import import_path
 from keepset.recipe.source_text import futures_of, source_text
-from keepset.recipe.stages import NAMING_FILES, is_default, parameter_fields, stage_name
+from keepset.recipe.stages import NAMING_FILES, parameter_fields, stage_name
 
 # What has more bytes, or more items, is named and not told.
 MOST_BYTES: Final = 64 << 10

@@ -42,7 +42,8 @@ class Beginning(NamedTuple):
 
     def compute(self) -> Computing:
         """Compute everything, and keep nothing."""
-        return Computing.begin(self.node.parent, self.run.input(0))
+        # In order, as the fingerprint does not count who may overtake whom.
+        return Computing.begin(self.node.parent, self.run.input(0).in_order())
 
     def write(
         self, state: LogState, run_id: str, lease: Lease

@@ -9,15 +9,10 @@ from typing import Any
 from keepset.core.fingerprint import Facts, combine, counting_versions, fingerprint_of_value, once
 from keepset.core.fingerprint.facts import digest_of
 from keepset.core.node import Node
+from keepset.core.parameter import declared
 from keepset.core.random import Randomness
 from keepset.snapshot.files.sources import FILES, Sources
 from keepset.storage.files import Listing, look_at
-
-# They change how elements are computed, and not which.
-_PHYSICAL_PARAMETERS = {
-    *("name", "parallelism", "wrap", "log_warning"),
-    *("store_options", "verify", "index_dir", "compression_type"),
-}
 
 
 class Identity:
@@ -84,7 +79,7 @@ def files_of(node: Node) -> Listing | None:
 
 def _facts_of(node: Node, listings: list[Listing]) -> Facts:
     """The facts of a stage and of all before it; the files they name are added to ``listings``."""
-    while node.is_physical:
+    while node.is_passed_over:
         [node] = node.inputs
     found = files_of(node)
     if found is not None:
@@ -103,7 +98,7 @@ def _facts_of(node: Node, listings: list[Listing]) -> Facts:
 
 def _parameters(node: Node) -> Iterator[tuple[str, Facts]]:
     for field in fields(node):
-        if field.name in _PHYSICAL_PARAMETERS or not field.init:
+        if not field.init or not declared(field).identity:
             continue
         value = getattr(node, field.name)
         if isinstance(value, Node) or _holds_nodes(value):

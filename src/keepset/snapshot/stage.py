@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.cursor import Cursor, Lookup, State
 from keepset.core.node import Node, stage
+from keepset.core.parameter import parameter, upstream
 from keepset.core.random import Randomness
 from keepset.core.run import Run
 from keepset.core.spec import Spec, is_compatible
@@ -51,24 +52,26 @@ class SnapshotStage(Node):
     is_physical = True
     opens_pipelines = True
 
-    parent: Node
-    path: str
-    fingerprint: str
-    compression: str = "AUTO"
+    parent: Node = upstream()
+    # Where and how elements are stored and who waits for whom: they are those of ``parent``.
+    path: str = parameter(identity=False)
+    fingerprint: str = parameter(identity=False)
+    compression: str = parameter(default="AUTO", identity=False)
     shard_func: Callable[..., Any] | None = None
-    mode: str = "auto"
-    on_pending: str = "passthrough"
-    resume: bool = True
-    expiry_s: float = EXPIRY_S
-    facts: Any = None
-    strict: bool = False
-    sources: Sources | None = None
-    store_options: Any = None
-    chunk_bytes: int = CHUNK_BYTES
-    segment_bytes: int = SEGMENT_BYTES
+    mode: str = parameter(default="auto", identity=False)
+    on_pending: str = parameter(default="passthrough", identity=False)
+    resume: bool = parameter(default=True, identity=False)
+    expiry_s: float = parameter(default=EXPIRY_S, identity=False)
+    facts: Any = parameter(default=None, identity=False, recipe=False)
+    strict: bool = parameter(default=False, identity=False)
+    sources: Sources | None = parameter(default=None, identity=False, recipe=False)
+    store_options: Any = parameter(default=None, identity=False, recipe=False)
+    chunk_bytes: int = parameter(default=CHUNK_BYTES, identity=False)
+    segment_bytes: int = parameter(default=SEGMENT_BYTES, identity=False)
+    # These choose and order elements, so they count (the shards by what a reader makes of them).
     reader: Callable[[Location], Node] | None = None
     source: Randomness = field(default_factory=lambda: Randomness(None))
-    tell: Tell | None = None
+    tell: Tell | None = parameter(default=None, identity=False, recipe=False)
 
     @property
     def randomness(self) -> Randomness:

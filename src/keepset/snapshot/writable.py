@@ -10,6 +10,7 @@ from keepset.core.chunk import Chunk
 from keepset.core.cursor import Cursor, Lookup, State
 from keepset.core.dtypes import Array
 from keepset.core.node import Node, stage
+from keepset.core.parameter import upstream
 from keepset.core.run import Run
 from keepset.core.spec import Spec
 from keepset.snapshot.writing.staging import copied
@@ -21,7 +22,7 @@ class Writable(Node):
 
     is_physical = True
 
-    parent: Node
+    parent: Node = upstream()
 
     def cursor(self, run: Run) -> Cursor:
         return _WritableCursor(self.parent.cursor(run.input(0)))

@@ -30,7 +30,7 @@ _LIKELY_LENGTH = 64  # of a dimension that is not known
 
 def come_in_groups(node: Node, leaves: list[LeafSpec]) -> bool:
     """Whether elements are small, and of shapes that can be put together and taken apart."""
-    while node.is_physical:
+    while node.is_passed_over:
         [node] = node.inputs
     if isinstance(node, Batch) or not all(map(_can_be_grouped, leaves)):
         return False

@@ -21,6 +21,7 @@ from keepset.core.cursor import Cursor, State
 from keepset.core.dtypes import Array
 from keepset.core.gathering import gather_from
 from keepset.core.node import UNKNOWN, Node, must_run, stage
+from keepset.core.parameter import parameter, upstream
 from keepset.core.run import Run
 from keepset.core.spec import Spec
 from keepset.errors import ElementError, InvalidArgumentError, ObjectMissingError
@@ -37,9 +38,10 @@ _MOST_OPEN = 64
 class FileRows(Node):
     """The rows of the files that ``parent`` names; of their ``columns``, if not all are wanted."""
 
-    parent: Node
+    parent: Node = upstream()
     columns: tuple[Any, ...] | None = None
-    store_options: Any = None
+    # Credentials and endpoints: the files count by what their store says of them.
+    store_options: Any = parameter(default=None, identity=False, recipe=False)
 
     # What a format can do: tell its length, give rows by position, read some columns only.
     knows_length: ClassVar[bool] = False

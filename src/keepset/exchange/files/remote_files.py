@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from keepset.core.node import stage
+from keepset.core.parameter import parameter
 from keepset.errors import ObjectMissingError
 from keepset.exchange.files.file_names import store_of
 from keepset.nodes.from_tensor_slices import FromTensorSlices
@@ -22,7 +23,8 @@ class RemoteFiles(FromTensorSlices):
     has none) are the same. They are asked for when somebody wants a fingerprint, and not before.
     """
 
-    store_options: Any = None
+    # Credentials and endpoints: the files count by what their store says of them.
+    store_options: Any = parameter(default=None, identity=False, recipe=False)
 
     @cached_property
     def outside(self) -> Any:

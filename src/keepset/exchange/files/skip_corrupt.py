@@ -9,6 +9,7 @@ from typing import Final
 from keepset.core.chunk import Chunk
 from keepset.core.cursor import Cursor, State
 from keepset.core.node import UNKNOWN, Node, must_run, stage
+from keepset.core.parameter import parameter, upstream
 from keepset.core.run import Run
 from keepset.core.spec import Spec
 from keepset.errors import CorruptRecordError, CorruptRecordWarning, InvalidArgumentError
@@ -35,8 +36,8 @@ def sound(node: Node, on_corrupt: str) -> Node:
 class SkipCorrupt(Node):
     """Elements that are damaged are left out; with ``log_warning``, each of them is told of."""
 
-    parent: Node
-    log_warning: bool = False
+    parent: Node = upstream()
+    log_warning: bool = parameter(default=False, identity=False)  # what is said of it
 
     def cursor(self, run: Run) -> Cursor:
         return _SkipCorruptCursor(self, self.parent.cursor(run.input(0)))

@@ -12,6 +12,7 @@ import numpy as np
 from keepset.core.dtypes import string
 from keepset.core.element import to_element
 from keepset.core.node import Node, must_run, stage
+from keepset.core.parameter import parameter
 from keepset.core.run import Run
 from keepset.core.spec import Spec, TensorSpec
 from keepset.errors import CorruptRecordError, ElementError, InvalidArgumentError
@@ -43,7 +44,8 @@ class ReadImages(ParallelRowStage):
     channels: int = 3
     class_names: tuple[str, ...] | None = None
     keys: tuple[str, ...] | None = None
-    store_options: Any = None
+    # Credentials and endpoints: the files count by what their store says of them.
+    store_options: Any = parameter(default=None, identity=False, recipe=False)
 
     def __post_init__(self) -> None:
         if not self.decode and (self.size is not None or self.channels != 3):

@@ -11,6 +11,7 @@ from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.cursor import Cursor, Marked, State
 from keepset.core.dtypes import Array, string
 from keepset.core.node import Node, must_run, stage
+from keepset.core.parameter import upstream
 from keepset.core.run import Run
 from keepset.core.spec import Spec, TensorSpec
 from keepset.core.structure import structure_of
@@ -30,7 +31,7 @@ _FIRST_ROWS, _MOST_ROWS = 16, 1024
 class ParseExample(Node):
     """Each Example becomes the element that ``features`` describe; each batch of them a batch."""
 
-    parent: Node
+    parent: Node = upstream()
     features: Any
 
     def __post_init__(self) -> None:

@@ -12,6 +12,7 @@ from keepset.core.chunk import EMPTY, Chunk, concat
 from keepset.core.cursor import Cursor, State
 from keepset.core.dtypes import Array
 from keepset.core.node import UNKNOWN, Node, must_run, stage
+from keepset.core.parameter import parameter
 from keepset.core.record import record
 from keepset.core.run import Run
 from keepset.core.spec import LeafSpec, Spec, TensorSpec, is_compatible, structure_and_leaves
@@ -126,7 +127,8 @@ class TensorflowSaved(Node):
 
     saved: SavedFiles
     layout: Layout
-    store_options: Any = None
+    # Credentials and endpoints: the files count by what their store says of them.
+    store_options: Any = parameter(default=None, identity=False, recipe=False)
     verify: bool = True
     shard: int | None = None
 

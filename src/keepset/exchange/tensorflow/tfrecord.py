@@ -14,6 +14,7 @@ from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.cursor import Cursor, State
 from keepset.core.dtypes import Array, string
 from keepset.core.node import UNKNOWN, Node, stage
+from keepset.core.parameter import parameter, upstream
 from keepset.core.run import Run
 from keepset.core.spec import Spec, TensorSpec
 from keepset.core.structure import LEAF
@@ -43,12 +44,15 @@ class TfrecordDataset(Node):
     ``is_indexed`` if they are to be had by position, which takes an index of each file.
     """
 
-    parent: Node
-    compression_type: str | None = None
+    parent: Node = upstream()
+    # Known from each file: a wrong one is an error and changes no element.
+    compression_type: str | None = parameter(default=None, identity=False)
     on_corrupt: str = "error"
-    index_dir: str | None = None
-    store_options: Any = None
-    is_indexed: bool = False
+    # Where the index is and whether there is one: the records are the same.
+    index_dir: str | None = parameter(default=None, identity=False, recipe=False)
+    # Credentials and endpoints: the files count by what their store says of them.
+    store_options: Any = parameter(default=None, identity=False, recipe=False)
+    is_indexed: bool = parameter(default=False, identity=False, recipe=False)
 
     # What is read ahead of the consumer is only bytes of a file.
     is_live: ClassVar[bool] = False

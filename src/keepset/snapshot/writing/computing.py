@@ -115,7 +115,7 @@ def computing_behind(node: Node, last: Append, kept: Kept, within: Run) -> Compu
 
     What it takes ends with the run ``within``.
     """
-    run = start(node, last.resume.get("draws"))
+    run = start(node, last.resume.get("draws")).in_order()
     upstream = Marked(node.cursor(run))
     is_same = False
     try:

@@ -116,7 +116,7 @@ class _Upstream:
 
     def _begin(self, at: int, resume: dict[str, Any]) -> None:
         self.close()
-        self._run = start(self._node, resume["draws"])
+        self._run = start(self._node, resume["draws"]).in_order()
         self._cursor = Marked(self._node.cursor(self._run))
         self._at = at
         if resume["state"] is not None:
