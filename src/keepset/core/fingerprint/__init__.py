@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from keepset.core.fingerprint.blind import Blind
 from keepset.core.fingerprint.difference import Difference, changed_versions, differences
 from keepset.core.fingerprint.facts import (
     Facts,
@@ -11,12 +12,15 @@ from keepset.core.fingerprint.facts import (
     facts_from_json,
     facts_to_json,
 )
+from keepset.core.fingerprint.ignore import Ignore
 from keepset.core.fingerprint.moment import once, one_moment
-from keepset.core.fingerprint.value import fingerprint_of_value
+from keepset.core.fingerprint.value import fingerprint_of_value, fingerprints_of_values
 
 __all__ = [
+    "Blind",
     "Difference",
     "Facts",
+    "Ignore",
     "changed_versions",
     "combine",
     "counting_versions",
@@ -25,6 +29,7 @@ __all__ = [
     "facts_from_json",
     "facts_to_json",
     "fingerprint_of_value",
+    "fingerprints_of_values",
     "once",
     "one_moment",
 ]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, replace
 from typing import Any
 
+from keepset.core.fingerprint.blind import Blind
 from keepset.core.record import record
 from keepset.errors import FingerprintError
 
@@ -26,6 +27,11 @@ class Facts:
         children: What it consists of, by label: captured variables, globals, items, attributes.
         source: For the user's own functions, their source without comments and docstrings.
         versions: Of a whole result, the libraries that it refers to by name only.
+        fixed: The digest without what the walked functions themselves write (own state).
+        firm: The digest without own state and without the state of library objects.
+        blind: Of a whole result, what the walk met and cannot see through.
+
+    The last three belong to this process: they are neither stored nor compared.
     """
 
     digest: str
@@ -35,6 +41,14 @@ class Facts:
     children: tuple[tuple[str, Facts], ...] = ()
     source: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
+    fixed: str = field(default="", compare=False, repr=False)
+    firm: str = field(default="", compare=False, repr=False)
+    blind: tuple[Blind, ...] = field(default=(), compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        # Where no own state was found, leaving it out changes nothing.
+        self.__dict__["fixed"] = self.fixed or self.digest
+        self.__dict__["firm"] = self.firm or self.fixed
 
 
 def digest_of(*parts: bytes) -> bytes:
@@ -57,13 +71,31 @@ def combine(kind: str, text: str, children: Iterable[tuple[str, Facts]]) -> Fact
     """
     children = tuple(children)
     versions: dict[str, str] = {}
-    parts = []
-    for label, child in children:
+    blind: dict[Blind, None] = {}
+    for _, child in children:
         versions.update(child.versions)
-        parts += [label.encode(), bytes.fromhex(child.digest)]
+        blind.update(dict.fromkeys(child.blind))
     own = digest_of(kind.encode())
-    digest = digest_of(b"combined", own, *parts).hex()
-    return Facts(digest, kind, text, own.hex(), children, versions=dict(sorted(versions.items())))
+
+    def digest(of_child: Callable[[Facts], str]) -> str:
+        parts = [
+            item
+            for label, child in children
+            for item in (label.encode(), bytes.fromhex(of_child(child)))
+        ]
+        return digest_of(b"combined", own, *parts).hex()
+
+    return Facts(
+        digest(lambda child: child.digest),
+        kind,
+        text,
+        own.hex(),
+        children,
+        versions=dict(sorted(versions.items())),
+        fixed=digest(lambda child: child.fixed),
+        firm=digest(lambda child: child.firm),
+        blind=tuple(blind),
+    )
 
 
 def counting_versions(facts: Facts) -> Facts:
@@ -74,8 +106,17 @@ def counting_versions(facts: Facts) -> Facts:
         for label, text in versions.items()
     ]
     parts = [f"{label} {text}".encode() for label, text in versions.items()]
-    digest = digest_of(b"strict", bytes.fromhex(facts.digest), *parts).hex()
-    return replace(facts, digest=digest, children=(*facts.children, *children))
+
+    def strict(digest: str) -> str:
+        return digest_of(b"strict", bytes.fromhex(digest), *parts).hex()
+
+    return replace(
+        facts,
+        digest=strict(facts.digest),
+        fixed=strict(facts.fixed),
+        firm=strict(facts.firm),
+        children=(*facts.children, *children),
+    )
 
 
 def counts_versions(facts: Facts) -> bool:

@@ -147,8 +147,6 @@ def _defaults(value: FunctionType) -> Iterator[Part]:
 def _captured(value: FunctionType, reach: Reach) -> Iterator[Part]:
     cells = zip(value.__code__.co_freevars, value.__closure__ or (), strict=True)
     for name, cell in sorted(cells, key=lambda pair: pair[0]):
-        if name in reach.assigned:
-            continue
         try:
             content = cell.cell_contents
         except ValueError:
@@ -157,7 +155,8 @@ def _captured(value: FunctionType, reach: Reach) -> Iterator[Part]:
             # What super() needs.
             yield part("class of the method", content)
         else:
-            yield from _labelled("captured", name, followed(name, content, reach.names.get(name)))
+            found = followed(name, content, reach.names.get(name))
+            yield from _labelled("captured", found, {name: (id(cell), "")})
 
 
 def _used(value: FunctionType, reach: Reach) -> Iterator[Part]:
@@ -165,17 +164,34 @@ def _used(value: FunctionType, reach: Reach) -> Iterator[Part]:
     for name, chains in reach.names.items():
         if name not in free and name in value.__globals__:
             found = followed(name, value.__globals__[name], chains)
-            yield from _labelled("global", name, found)
+            held = {name: (id(value.__globals__), name)}
+            yield from _labelled("global", found, held | _held(value.__globals__[name], found))
     for imported, chains in reach.imports.items():
         name = imported.attribute or imported.module
         content = resolved_import(imported, value.__globals__)
-        yield from _labelled("imported", name, followed(name, content, chains))
+        found = followed(name, content, chains)
+        yield from _labelled("imported", found, _held(content, found))
 
 
-def _labelled(word: str, name: str, found: list[tuple[str, Any]]) -> Iterator[Part]:
+def _held(value: Any, found: list[tuple[str, Any]]) -> dict[str, tuple[int, str]]:
+    """What holds each of the names that were followed through modules."""
+    result: dict[str, tuple[int, str]] = {}
+    for where, _ in found:
+        owner = value
+        *between, last = where.split(".")
+        for name in between[1:]:
+            owner = vars(owner).get(name) if isinstance(owner, types.ModuleType) else None
+        if between and isinstance(owner, types.ModuleType):
+            result[where] = id(vars(owner)), last
+    return result
+
+
+def _labelled(
+    word: str, found: list[tuple[str, Any]], held: dict[str, tuple[int, str]]
+) -> Iterator[Part]:
     for where, content in found:
         label = f"helper {where}" if _is_helper(word, content) else f"{word} {where}"
-        yield Part(label, content, f"{word} {where}".encode())
+        yield Part(label, content, f"{word} {where}".encode(), held.get(where))
 
 
 def _is_helper(word: str, content: Any) -> bool:

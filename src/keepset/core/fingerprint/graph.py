@@ -8,15 +8,24 @@ not depend on where the ring is entered, nor on whether equal values are one obj
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol
 
+from keepset.core.fingerprint.bounds import Bounds
 from keepset.core.fingerprint.facts import Facts, digest_of
+from keepset.core.fingerprint.ignore import SEPARATOR, Ignore
+from keepset.core.fingerprint.plain import token
 from keepset.core.fingerprint.sketch import Part, Sketch, Uncountable
+from keepset.core.fingerprint.vertex import Vertex
 from keepset.errors import FingerprintError
+
+Rule = Callable[[Any], Sketch]
 
 # How much of the graph is spelled out for people.
 _MAX_DEPTH, _MAX_CHILDREN, _MAX_FACTS = 40, 100, 4000
+
+# Containers that are hashed at once if all their items are plain: there may be a million of them.
+_CONTAINERS = {"tuple", "list", "dict", "OrderedDict"}
 
 _VERBS = {
     "captured": "captures",
@@ -27,157 +36,332 @@ _VERBS = {
 }
 
 
-class _Vertex:
-    __slots__ = ("digest", "edges", "label", "own", "parent", "sketch", "value")
+class _LeftOut:
+    """Stands for a part that the user ignores."""
 
-    def __init__(self, value: Any, parent: _Vertex | None, label: str) -> None:
-        # The value is held so that its id stays its own while the graph lives.
-        self.value, self.parent, self.label = value, parent, label
-        self.sketch = Sketch("", "")
-        self.edges: list[tuple[Part, _Vertex]] = []
-        self.own = self.digest = b""
+
+_LEFT_OUT = _LeftOut()
+
+
+class Mask(Protocol):
+    """What of a graph does not count."""
+
+    def hides(self, vertex: Vertex) -> bool:
+        """Whether the own content of a vertex does not count."""
+
+    def hides_part(self, vertex: Vertex, part: Part) -> bool:
+        """Whether a part of a vertex does not count."""
 
 
 class Graph:
-    """Everything that can be reached from one value."""
+    """Everything that can be reached from some values.
 
-    def __init__(self, root: Any, name: str, rule: Callable[[Any], Sketch]) -> None:
-        self._name, self._rule = name, rule
-        self._vertices: dict[int, _Vertex] = {}
-        self.root = self._vertex(root, None, name)
-        self._expand()
-        for ring in _rings(self.root):
-            _hash(ring)
+    Args:
+        roots: The values, each with the name that paths begin with.
+        rule: What makes the sketch of a value.
+        ignore: The parts that do not count.
+    """
+
+    def __init__(
+        self, roots: Sequence[tuple[str, Any]], rule: Rule, ignore: Ignore | None = None
+    ) -> None:
+        self._rule, self._ignore = rule, ignore
+        self._vertices: dict[int, Vertex] = {}
+        self._leaves: dict[tuple[type, bytes], bytes] = {}
+        self._bounds = Bounds(rule)
+        self.roots: list[Vertex] = []
+        for name, value in roots:
+            self.roots.append(self._vertex(value, None, name))
+            self._expand(self.roots[-1])
+        self._hash_all()
+
+    @property
+    def vertices(self) -> list[Vertex]:
+        return list(self._vertices.values())
 
     @property
     def libraries(self) -> set[str]:
-        return {v.sketch.library for v in self._vertices.values() if v.sketch.library}
+        return {v.sketch.library for v in self._vertices.values() if v.sketch and v.sketch.library}
 
-    def facts(self) -> Facts:
+    def reachable(self, root: Vertex) -> list[Vertex]:
+        """What one of the roots leads to."""
+        if len(self.roots) == 1:
+            return self.vertices
+        found, todo = {root}, [root]
+        while todo:
+            for _, inner in todo.pop().edges:
+                if inner is not None and inner not in found:
+                    found.add(inner)
+                    todo.append(inner)
+        return [vertex for vertex in self._vertices.values() if vertex in found]
+
+    def facts(self, root: Vertex) -> Facts:
         """The tree for people."""
-        return _Telling().tell(self.root, 0)
+        return _Tree(self._rule, self._leaf_digest).facts(root, 0)
 
-    def _vertex(self, value: Any, parent: _Vertex | None, label: str) -> _Vertex:
+    def digests_without(self, mask: Mask) -> dict[Vertex, bytes]:
+        """The digests of the roots, as if what the mask hides were not there."""
+        touched = self._touched(mask)
+        edges = {
+            vertex: [edge for edge in vertex.edges if not mask.hides_part(vertex, edge[0])]
+            for vertex in touched
+        }
+        own = {vertex: _masked_own(vertex, mask) for vertex in touched}
+        digests: dict[Vertex, bytes] = {}
+
+        def found(part: Part, inner: Vertex | None) -> bytes:
+            if inner is None:
+                return self._leaf_digest(part.value)
+            return digests[inner] if inner in touched else inner.digest
+
+        def digest(vertex: Vertex) -> bytes:
+            inner = [(part.tag, found(part, child)) for part, child in edges[vertex]]
+            return _joined(own[vertex], inner, vertex.sketch)
+
+        def following(vertex: Vertex) -> list[Vertex]:
+            return [inner for _, inner in edges[vertex] if inner is not None and inner in touched]
+
+        for ring in _rings([root for root in self.roots if root in touched], following):
+            _hash(ring, following, digest, own, digests)
+        return {root: digests.get(root, root.digest) for root in self.roots}
+
+    def _touched(self, mask: Mask) -> set[Vertex]:
+        """The vertices of which something is hidden, and all that lead to them."""
+        above: dict[Vertex, list[Vertex]] = {}
+        todo: list[Vertex] = []
+        for vertex in self._vertices.values():
+            for _, inner in vertex.edges:
+                if inner is not None:
+                    above.setdefault(inner, []).append(vertex)
+            if mask.hides(vertex) or any(mask.hides_part(vertex, p) for p, _ in vertex.edges):
+                todo.append(vertex)
+        touched = set(todo)
+        while todo:
+            for outer in above.get(todo.pop(), ()):
+                if outer not in touched:
+                    touched.add(outer)
+                    todo.append(outer)
+        return touched
+
+    def _vertex(self, value: Any, parent: Vertex | None, label: str) -> Vertex:
         found = self._vertices.get(id(value))
         if found is None:
-            found = self._vertices[id(value)] = _Vertex(value, parent, label)
+            found = self._vertices[id(value)] = Vertex(value, parent, label)
         return found
 
-    def _expand(self) -> None:
+    def _expand(self, root: Vertex) -> None:
         # A list and not recursion: values may be nested deeper than Python's stack.
-        todo = [self.root]
+        todo = [root] if root.sketch is None and not root.digest else []
         while todo:
             vertex = todo.pop()
+            self._bounds.check(vertex, len(self._vertices))
             try:
-                sketch = vertex.sketch = self._rule(vertex.value)
+                sketch = self._sketch(vertex.value)
             except Uncountable as problem:
-                raise self._error(vertex, problem) from None
+                raise _error(vertex, problem) from None
             vertex.own = digest_of(sketch.kind.encode(), sketch.own)
-            for part in sketch.parts:
-                known = len(self._vertices)
-                inner = self._vertex(part.value, vertex, part.label)
-                vertex.edges.append((part, inner))
-                if len(self._vertices) > known:
-                    todo.append(inner)
+            if sketch.kind in _CONTAINERS and self._close(vertex, sketch):
+                continue
+            vertex.sketch = sketch
+            if sketch.kind == "object":
+                vertex.objects += 1
+            self._join(vertex, sketch, todo)
 
-    def _error(self, vertex: _Vertex, problem: Uncountable) -> FingerprintError:
-        path: list[str] = []
-        step: _Vertex | None = vertex
-        while step is not None:
-            path.append(step.label)
-            step = step.parent
-        *above, last = reversed(path)
-        if above:
-            word, _, rest = last.partition(" ")
-            what = f"{_VERBS[word]} '{rest}'" if word in _VERBS else f"holds {last}"
-            said = f"{' > '.join(above)} {what} ({problem.what})"
-        else:
-            said = f"{last} is {problem.what}"
-        return FingerprintError(
-            f"{said}, which has no content that could be compared{problem.remark}; make it inside "
-            "the function, give its class a __keepset_fingerprint__ method, or pass "
-            'fingerprint="..." with a text that you change whenever the result does',
-            path=" > ".join([*above, last]),
-        )
+    def _join(self, vertex: Vertex, sketch: Sketch, todo: list[Vertex]) -> None:
+        for part in sketch.parts:
+            if self._ignore is not None and self._is_ignored(vertex, part):
+                part.value = _LEFT_OUT
+            if token(part.value) is not None:
+                vertex.edges.append((part, None))
+                continue
+            known = len(self._vertices)
+            inner = self._vertex(part.value, vertex, part.label)
+            vertex.edges.append((part, inner))
+            if len(self._vertices) > known:
+                todo.append(inner)
+
+    def _sketch(self, value: Any) -> Sketch:
+        if value is _LEFT_OUT:
+            return Sketch("ignored", "left out by ignore")
+        return self._rule(value)
+
+    def _close(self, vertex: Vertex, sketch: Sketch) -> bool:
+        """Hash a container of plain values at once; its parts are made again if people ask."""
+        if self._ignore is not None and any(self._is_ignored(vertex, p) for p in sketch.parts):
+            return False
+        inner = []
+        for part in sketch.parts:
+            plain = token(part.value)
+            if plain is None:
+                return False
+            inner.append((part.tag, self._leaf_digest(part.value, plain)))
+        vertex.digest = _joined(vertex.own, inner, sketch)
+        return True
+
+    def _is_ignored(self, vertex: Vertex, part: Part) -> bool:
+        ignore = self._ignore
+        if ignore is None or not ignore.may_match(part.label):
+            return False
+        return ignore.matches(f"{vertex.path}{SEPARATOR}{part.label}")
+
+    def _leaf_digest(self, value: Any, plain: bytes | None = None) -> bytes:
+        key = type(value), token(value) or b"" if plain is None else plain
+        found = self._leaves.get(key)
+        if found is None:
+            found = digest_of(digest_of(key[0].__name__.encode(), key[1]))
+            if len(self._leaves) < 100_000:
+                self._leaves[key] = found
+        return found
+
+    def _hash_all(self) -> None:
+        digests: dict[Vertex, bytes] = {}
+        own = _Own()
+
+        def digest(vertex: Vertex) -> bytes:
+            inner = [
+                (
+                    part.tag,
+                    self._leaf_digest(part.value)
+                    if child is None
+                    else child.digest or digests[child],
+                )
+                for part, child in vertex.edges
+            ]
+            return _joined(vertex.own, inner, vertex.sketch)
+
+        def following(vertex: Vertex) -> list[Vertex]:
+            return [inner for _, inner in vertex.edges if inner is not None and not inner.digest]
+
+        for ring in _rings([root for root in self.roots if not root.digest], following):
+            _hash(ring, following, digest, own, digests)
+            for vertex in ring:
+                vertex.digest = digests[vertex]
 
 
-def _hash(ring: list[_Vertex]) -> None:
-    if len(ring) == 1 and all(inner is not ring[0] for _, inner in ring[0].edges):
-        ring[0].digest = _digest(ring[0])
+def _masked_own(vertex: Vertex, mask: Mask) -> bytes:
+    if not mask.hides(vertex):
+        return vertex.own
+    kind = vertex.sketch.kind if vertex.sketch else type(vertex.value).__name__
+    return digest_of(b"left out", kind.encode())
+
+
+class _Own(dict[Vertex, bytes]):
+    def __missing__(self, vertex: Vertex) -> bytes:
+        return vertex.own
+
+
+def _joined(own: bytes, inner: list[tuple[bytes, bytes]], sketch: Sketch | None) -> bytes:
+    if sketch is None or not sketch.ordered:
+        inner.sort()
+    return digest_of(own, *(item for pair in inner for item in pair))
+
+
+def _hash(
+    ring: list[Vertex],
+    following: Callable[[Vertex], list[Vertex]],
+    digest: Callable[[Vertex], bytes],
+    own: dict[Vertex, bytes],
+    digests: dict[Vertex, bytes],
+) -> None:
+    if len(ring) == 1 and all(inner is not ring[0] for inner in following(ring[0])):
+        digests[ring[0]] = digest(ring[0])
         return
     for vertex in ring:
-        vertex.digest = vertex.own
+        digests[vertex] = own[vertex]
     classes: set[bytes] = set()
-    while len({vertex.digest for vertex in ring}) > len(classes):
-        classes = {vertex.digest for vertex in ring}
-        steps = [(vertex.digest, _digest(vertex)) for vertex in ring]
-        for vertex, (_, digest) in zip(ring, steps, strict=True):
-            vertex.digest = digest
+    while len({digests[vertex] for vertex in ring}) > len(classes):
+        classes = {digests[vertex] for vertex in ring}
+        steps = [(digests[vertex], digest(vertex)) for vertex in ring]
+        for vertex, (_, after) in zip(ring, steps, strict=True):
+            digests[vertex] = after
     # The last step of all classes together describes the whole ring. Without it, two long rings
     # that look alike for a few steps around their entrance would be taken for the same.
     whole = digest_of(*(item for step in sorted(set(steps)) for item in step))
     for vertex in ring:
-        vertex.digest = digest_of(b"ring", vertex.digest, whole)
+        digests[vertex] = digest_of(b"ring", digests[vertex], whole)
 
 
-def _digest(vertex: _Vertex) -> bytes:
-    inner = [(part.tag, child.digest) for part, child in vertex.edges]
-    if not vertex.sketch.ordered:
-        inner.sort()
-    return digest_of(vertex.own, *(item for pair in inner for item in pair))
-
-
-def _rings(root: _Vertex) -> Iterator[list[_Vertex]]:
+def _rings(
+    roots: list[Vertex], following: Callable[[Vertex], list[Vertex]]
+) -> Iterator[list[Vertex]]:
     """The strongly connected parts, each after all that it leads to (Tarjan, without recursion)."""
-    index: dict[_Vertex, int] = {root: 0}
-    lowest: dict[_Vertex, int] = {root: 0}
-    open_ones: list[_Vertex] = [root]
-    is_open = {root}
-    path = [(root, iter(root.edges))]
-    while path:
-        vertex, edges = path[-1]
-        for _, inner in edges:
-            if inner not in index:
-                index[inner] = lowest[inner] = len(index)
-                open_ones.append(inner)
-                is_open.add(inner)
-                path.append((inner, iter(inner.edges)))
-                break
-            if inner in is_open:
-                lowest[vertex] = min(lowest[vertex], index[inner])
-        else:
-            path.pop()
-            if path:
-                above = path[-1][0]
-                lowest[above] = min(lowest[above], lowest[vertex])
-            if lowest[vertex] == index[vertex]:
-                start = _last(open_ones, vertex)
-                ring = open_ones[start:]
-                del open_ones[start:]
-                is_open.difference_update(ring)
-                yield ring
+    index: dict[Vertex, int] = {}
+    lowest: dict[Vertex, int] = {}
+    open_ones: list[Vertex] = []
+    is_open: set[Vertex] = set()
+    for root in roots:
+        if root in index:
+            continue
+        index[root] = lowest[root] = len(index)
+        open_ones.append(root)
+        is_open.add(root)
+        path = [(root, iter(following(root)))]
+        while path:
+            vertex, edges = path[-1]
+            for inner in edges:
+                if inner not in index:
+                    index[inner] = lowest[inner] = len(index)
+                    open_ones.append(inner)
+                    is_open.add(inner)
+                    path.append((inner, iter(following(inner))))
+                    break
+                if inner in is_open:
+                    lowest[vertex] = min(lowest[vertex], index[inner])
+            else:
+                path.pop()
+                if path:
+                    above = path[-1][0]
+                    lowest[above] = min(lowest[above], lowest[vertex])
+                if lowest[vertex] == index[vertex]:
+                    start = _last(open_ones, vertex)
+                    ring = open_ones[start:]
+                    del open_ones[start:]
+                    is_open.difference_update(ring)
+                    yield ring
 
 
-def _last(vertices: list[_Vertex], wanted: _Vertex) -> int:
+def _last(vertices: list[Vertex], wanted: Vertex) -> int:
     at = len(vertices) - 1
     while vertices[at] is not wanted:
         at -= 1
     return at
 
 
-class _Telling:
+def _error(vertex: Vertex, problem: Uncountable) -> FingerprintError:
+    *above, last = vertex.labels()
+    if above:
+        word, _, rest = last.partition(" ")
+        what = f"{_VERBS[word]} '{rest}'" if word in _VERBS else f"holds {last}"
+        said = f"{SEPARATOR.join(above)} {what} ({problem.what})"
+    else:
+        said = f"{last} is {problem.what}"
+    return FingerprintError(
+        f"{said}, which has no content that could be compared{problem.remark}; make it inside "
+        "the function, give its class a __keepset_fingerprint__ method, leave it out with "
+        f'ignore=["{last}"], or pass fingerprint="..." with a text that you change whenever the '
+        "result does",
+        path=SEPARATOR.join([*above, last]),
+    )
+
+
+class _Tree:
     """Spells a graph out as a tree, each vertex once and within bounds."""
 
-    def __init__(self) -> None:
-        self._told: set[bytes] = set()
+    def __init__(self, rule: Rule, leaf_digest: Callable[[Any], bytes]) -> None:
+        self._rule, self._leaf_digest = rule, leaf_digest
+        self._spelled_out: set[bytes] = set()
 
-    def tell(self, vertex: _Vertex, depth: int) -> Facts:
-        sketch, children = vertex.sketch, []
-        fresh = vertex.digest not in self._told
-        listed = sketch.listed and len(vertex.edges) <= _MAX_CHILDREN
-        if fresh and listed and depth < _MAX_DEPTH and len(self._told) < _MAX_FACTS:
-            self._told.add(vertex.digest)
-            children = [(part.label, self.tell(inner, depth + 1)) for part, inner in vertex.edges]
+    def facts(self, vertex: Vertex, depth: int) -> Facts:
+        fresh = vertex.digest not in self._spelled_out
+        sketch = vertex.sketch or self._rule(vertex.value)
+        edges = vertex.edges if vertex.sketch else [(part, None) for part in sketch.parts]
+        listed = sketch.listed and len(edges) <= _MAX_CHILDREN
+        children = []
+        if fresh and listed and depth < _MAX_DEPTH and len(self._spelled_out) < _MAX_FACTS:
+            self._spelled_out.add(vertex.digest)
+            for part, inner in edges:
+                facts = self._leaf(part.value) if inner is None else self.facts(inner, depth + 1)
+                children.append((part.label, facts))
         return Facts(
             digest=vertex.digest.hex(),
             kind=sketch.kind,
@@ -186,3 +370,8 @@ class _Telling:
             children=tuple(children),
             source=sketch.source if fresh else "",
         )
+
+    def _leaf(self, value: Any) -> Facts:
+        sketch = self._rule(value)
+        own = digest_of(sketch.kind.encode(), sketch.own)
+        return Facts(self._leaf_digest(value).hex(), sketch.kind, sketch.text, own.hex())

@@ -54,7 +54,7 @@ class Reach:
         names: Global or captured names, each with the attribute chains that follow it.
         imports: What is imported inside the function, with the chains that follow it.
         assigned: Names of outside that the function itself assigns: a counter, a model that is
-            loaded when it is first needed. What they hold now is not what it computes from.
+            loaded when it is first needed.
     """
 
     names: dict[str, list[Chain]] = field(default_factory=dict)
@@ -77,7 +77,7 @@ def reach_of(code: CodeType) -> Reach:
                 names[name].add(chain)
     assigned = {name for inner in _with_nested(code) for name in _assigned(inner, code)}
     return Reach(
-        {name: sorted(names[name]) for name in sorted(names) if name not in assigned},
+        {name: sorted(names[name]) for name in sorted(names)},
         {found: sorted(imports[found]) for found in sorted(imports, key=repr)},
         frozenset(assigned),
     )

@@ -16,13 +16,16 @@ class Part:
     """A value inside another one.
 
     ``label`` is for people; ``tag`` counts, and must tell the parts of one value apart where their
-    order does not.
+    order does not. ``binding`` says what holds the value, for a name that can be bound again: the
+    id of a namespace or of a cell, and the name in it.
     """
 
-    __slots__ = ("label", "tag", "value")
+    __slots__ = ("binding", "label", "tag", "value")
 
-    def __init__(self, label: str, value: Any, tag: bytes) -> None:
-        self.label, self.value, self.tag = label, value, tag
+    def __init__(
+        self, label: str, value: Any, tag: bytes, binding: tuple[int, str] | None = None
+    ) -> None:
+        self.label, self.value, self.tag, self.binding = label, value, tag, binding
 
 
 def part(label: str, value: Any) -> Part:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 from keepset.core.fingerprint.arrays import array_sketch
+from keepset.core.fingerprint.blind_spots import blind_spots
 from keepset.core.fingerprint.classes import class_sketch
 from keepset.core.fingerprint.facts import Facts, counting_versions
 from keepset.core.fingerprint.functions import function_sketch
 from keepset.core.fingerprint.graph import Graph
+from keepset.core.fingerprint.ignore import Ignore
+from keepset.core.fingerprint.library_state import WithoutLibraryState, has_library_state
 from keepset.core.fingerprint.names import module_sketch
 from keepset.core.fingerprint.objects import object_sketch
 from keepset.core.fingerprint.origin import library_version
+from keepset.core.fingerprint.own_state import own_state
 from keepset.core.fingerprint.plain import plain_sketch
 from keepset.core.fingerprint.sketch import Sketch
 
@@ -20,7 +25,9 @@ from keepset.core.fingerprint.sketch import Sketch
 _RULES = (plain_sketch, module_sketch, class_sketch, array_sketch, function_sketch)
 
 
-def fingerprint_of_value(value: Any, *, name: str = "value", strict: bool = False) -> Facts:
+def fingerprint_of_value(
+    value: Any, *, name: str = "value", strict: bool = False, ignore: Ignore | None = None
+) -> Facts:
     """Hash a value by what it is and does, the same in every process and on every machine.
 
     The user's own functions and classes count by value, with everything that they use; what
@@ -30,18 +37,45 @@ def fingerprint_of_value(value: Any, *, name: str = "value", strict: bool = Fals
         value: Anything: numbers, arrays, containers, objects, functions.
         name: What messages call it, such as ``"map(decode)"``.
         strict: Count the versions of the libraries that are used, too.
+        ignore: The parts that do not count.
 
     Raises:
         FingerprintError: For something without content that could be compared, such as a lock.
 
     Example:
-        >>> fingerprint_of_value({"a": 1, "b": 2}) == fingerprint_of_value({"b": 2, "a": 1})
-        True
+        >>> fingerprint_of_value([1, 2]) == fingerprint_of_value([2, 1])
+        False
     """
-    graph = Graph(value, name, _sketch)
-    versions = dict(sorted(map(library_version, graph.libraries)))
-    facts = dataclasses.replace(graph.facts(), versions=versions)
-    return counting_versions(facts) if strict else facts
+    return fingerprints_of_values([(name, value)], strict=strict, ignore=ignore)[0]
+
+
+def fingerprints_of_values(
+    values: Sequence[tuple[str, Any]], *, strict: bool = False, ignore: Ignore | None = None
+) -> list[Facts]:
+    """The facts of several values that belong to one pipeline, each with its name.
+
+    Each has the digest that it has alone. What one of the functions writes is own state for all of
+    them: a memo that one stage fills and another one reads.
+    """
+    graph = Graph(values, _sketch, ignore)
+    moving = own_state(graph)
+    fixed = graph.digests_without(moving) if moving else {}
+    firm = fixed
+    if any(map(has_library_state, graph.vertices)):
+        firm = graph.digests_without(WithoutLibraryState(moving))
+    result = []
+    for root in graph.roots:
+        reached = graph.reachable(root)
+        libraries = {v.sketch.library for v in reached if v.sketch and v.sketch.library}
+        facts = dataclasses.replace(
+            graph.facts(root),
+            versions=dict(sorted(map(library_version, libraries))),
+            fixed=fixed.get(root, root.digest).hex(),
+            firm=firm.get(root, root.digest).hex(),
+            blind=blind_spots(reached, ignore),
+        )
+        result.append(counting_versions(facts) if strict else facts)
+    return result
 
 
 def _sketch(value: Any) -> Sketch:
