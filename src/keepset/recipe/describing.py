@@ -6,7 +6,7 @@ import platform
 from contextlib import suppress
 from typing import Any, Final
 
-from keepset.core.fingerprint import one_moment
+from keepset.core.fingerprint import Moment
 from keepset.core.node import Node
 from keepset.core.version import __version__
 from keepset.errors import FingerprintError
@@ -26,7 +26,7 @@ def document_of(node: Node, *, content: bool | None = None) -> dict[str, Any]:
     With ``content`` the files that it names are read, so that a change is noticed by content; by
     default, if they are not larger than a gigabyte together.
     """
-    with one_moment():
+    with Moment():
         return _described(node, content)
 
 

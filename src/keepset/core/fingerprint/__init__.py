@@ -13,7 +13,7 @@ from keepset.core.fingerprint.facts import (
     facts_to_json,
 )
 from keepset.core.fingerprint.ignore import Ignore
-from keepset.core.fingerprint.moment import once, one_moment
+from keepset.core.fingerprint.moment import Moment, once
 from keepset.core.fingerprint.value import fingerprint_of_value, fingerprints_of_values
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "Difference",
     "Facts",
     "Ignore",
+    "Moment",
     "changed_versions",
     "combine",
     "counting_versions",
@@ -31,5 +32,4 @@ __all__ = [
     "fingerprint_of_value",
     "fingerprints_of_values",
     "once",
-    "one_moment",
 ]

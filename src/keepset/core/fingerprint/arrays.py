@@ -21,6 +21,9 @@ _TENSOR_LIBRARIES = {"torch", "jax", "jaxlib", "tensorflow", "cupy"}
 # As many strings are hashed together; fewer count one by one, so that a change can be shown.
 _MANY_STRINGS = 1000
 
+# How many elements of a large array are compared where hashing all would take too long.
+_SAMPLED = 1024
+
 
 def array_sketch(value: Any) -> Sketch | None:
     """The sketch of what belongs to NumPy, or is a tensor; None for everything else."""
@@ -48,7 +51,7 @@ def _array(value: Array) -> Sketch:
     own = _dtype_bytes(value.dtype) + repr(value.shape).encode()
     if value.dtype.hasobject or value.dtype.kind == "T":
         # Not bytes but references.
-        content = once(value, lambda: _strings_content(value))
+        content = once(value, lambda: _strings_content(value), lambda: _sampled_strings(value))
         if not content:
             items = part("items", value.reshape(-1).tolist())
             return Sketch("array", _array_text(value), own, [items])
@@ -62,7 +65,7 @@ def _array_content(value: Array) -> bytes:
         return b"empty"
     if value.nbytes < LARGE_BYTES:
         return content_digest(_bytes(value))
-    return once(value, lambda: _large_content(value))
+    return once(value, lambda: _large_content(value), lambda: _sample(value))
 
 
 def _strings_content(value: Array) -> bytes:
@@ -75,6 +78,17 @@ def _strings_content(value: Array) -> bytes:
     for start in range(0, len(items), _MANY_STRINGS):  # a few at a time: all would be a copy
         state.update(b"".join(items[start : start + _MANY_STRINGS]))
     return b"strings" + state.digest()
+
+
+def _sample(value: Array) -> bytes:
+    """Some elements from everywhere in an array."""
+    places = np.linspace(0, value.size - 1, _SAMPLED, dtype=np.int64)
+    return value[np.unravel_index(places, value.shape)].tobytes()
+
+
+def _sampled_strings(value: Array) -> bytes:
+    items = value.reshape(-1)[:: max(1, value.size // _SAMPLED)].tolist()
+    return b"".join(item if isinstance(item, bytes) else b"?" for item in items)
 
 
 def _large_content(value: Array) -> bytes:

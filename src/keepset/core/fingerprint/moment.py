@@ -2,33 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
-from typing import Any, TypeVar
+from collections.abc import Callable
+from contextvars import ContextVar, Token
+from typing import Any, NamedTuple, Self, TypeVar
 
 T = TypeVar("T")
 
-# What was found out of values, by their ids; each is held, so that its id stays its own.
-_found: ContextVar[dict[int, tuple[object, Any]] | None] = ContextVar("found", default=None)
+
+class _Found(NamedTuple):
+    value: object  # held, so that its id stays its own
+    answer: Any
+    sample: bytes
+    entered: int
 
 
-@contextmanager
-def one_moment() -> Iterator[None]:
-    """As long as this lasts no array and no file changes, and each large one is looked at once."""
-    token = _found.set({})
-    try:
-        yield
-    finally:
-        _found.reset(token)
+class Moment:
+    """As long as it lasts no array and no file changes, and each large one is looked at once.
+
+    One that is entered again takes a large array for unchanged if a sample of it is.
+    """
+
+    def __init__(self) -> None:
+        self._found: dict[int, _Found] = {}
+        self._entered = 0
+        self._tokens: list[Token[Moment | None]] = []
+
+    def __enter__(self) -> Self:
+        self._entered += 1
+        self._tokens.append(_now.set(self))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _now.reset(self._tokens.pop())
+
+    def once(self, value: object, find: Callable[[], T], sample: Callable[[], bytes] | None) -> T:
+        known = self._found.get(id(value))
+        if known is not None and known.entered == self._entered:
+            again: T = known.answer
+            return again
+        piece = b"" if sample is None else sample()
+        if known is not None and sample is not None and known.sample == piece:
+            answer: T = known.answer
+        else:
+            answer = find()
+        self._found[id(value)] = _Found(value, answer, piece, self._entered)
+        return answer
 
 
-def once(value: object, find: Callable[[], T]) -> T:
-    """What ``find`` says of a value, which is asked once in a moment, and always outside of one."""
-    found = _found.get()
-    if found is None:
-        return find()
-    if id(value) not in found:
-        found[id(value)] = value, find()
-    answer: T = found[id(value)][1]
-    return answer
+_now: ContextVar[Moment | None] = ContextVar("moment", default=None)
+
+
+def once(value: object, find: Callable[[], T], sample: Callable[[], bytes] | None = None) -> T:
+    """What ``find`` says of a value, which is asked once in a moment, and always outside of one.
+
+    Args:
+        value: What is looked at.
+        find: Looks at all of it.
+        sample: Looks at a little of it, where that is enough to notice most changes.
+    """
+    moment = _now.get()
+    return find() if moment is None else moment.once(value, find, sample)
