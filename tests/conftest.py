@@ -27,7 +27,10 @@ SERVER = Path(__file__).parent / "storage" / "s3_server.py"
 @pytest.fixture(scope="session")
 def s3_endpoint() -> Iterator[str]:
     """A server on the loopback with an empty bucket, until the session ends."""
-    environment = {**os.environ, "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret"}
+    # Tests may upload in parts that are smaller than S3 takes them, to be quick.
+    settings = {"S3_UPLOAD_PART_MIN_SIZE": "1"}
+    keys = {"AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret"}
+    environment = {**os.environ, **keys, **settings}
     with subprocess.Popen(
         [sys.executable, SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
     ) as server:

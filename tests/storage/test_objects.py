@@ -16,7 +16,7 @@ from uuid import uuid4
 import pytest
 
 from keepset.errors import InvalidArgumentError, ObjectMissingError, StorageError
-from keepset.storage import Store, objects, open_store
+from keepset.storage import Store, open_store
 from keepset.storage.clients import obstore
 from keepset.storage.objects import ObjectStore
 
@@ -123,14 +123,6 @@ def test_a_server_that_is_away_is_explained(s3_url: str) -> None:
         assert (str(again), again.errno, again.url) == (
             str(caught.value), errno.EIO, caught.value.url,
         )  # fmt: skip
-
-
-def test_an_aborted_upload_of_many_parts_is_never_seen(s3: Store) -> None:
-    writer = s3.writer("x")
-    for _ in range(3):
-        writer.write(bytes(objects._PART_BYTES))
-    writer.abort()
-    assert list(s3.list()) == []
 
 
 def test_a_store_that_minds_missing_objects_still_deletes_the_others(

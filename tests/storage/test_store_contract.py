@@ -270,6 +270,27 @@ def test_a_writer_takes_more_than_it_holds(store: Store) -> None:
     assert store.read_range("large", len(piece) - 5, 10) == piece[-5:] + piece[:5]
 
 
+@pytest.mark.parametrize("size", [1, 1000, 70_000, 3 << 20, (8 << 20) - 1, 8 << 20, (8 << 20) + 1])
+def test_what_was_written_may_be_changed_at_once(store: Store, size: int) -> None:
+    buffer, expected = bytearray(size), bytearray()
+    with store.writer("x") as writer:
+        for turn in range(3 if size > 1 << 20 else 50):
+            buffer[:] = bytes([turn + 1]) * size
+            expected += buffer
+            writer.write(buffer)
+        buffer[:] = bytes(size)
+    assert store.read("x") == expected
+
+
+@pytest.mark.parametrize("size", [1, 1000, 6 << 20])
+def test_what_was_put_may_be_changed_at_once(store: Store, size: int) -> None:
+    buffer: Any = bytearray(b"1" * size)
+    store.put("put", buffer)
+    assert store.create("created", buffer)
+    buffer[:] = bytes(size)
+    assert store.read("put") == store.read("created") == b"1" * size
+
+
 def test_an_object_is_not_there_before_its_writer_is_closed(store: Store) -> None:
     writer = store.writer("x")
     writer.write(b"half")

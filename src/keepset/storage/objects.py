@@ -11,13 +11,10 @@ from urllib.parse import quote, unquote
 from keepset.errors import InvalidArgumentError, StorageError
 from keepset.storage.clients import client_of, failed, is_kind, obstore
 from keepset.storage.failures import missing
+from keepset.storage.multipart_upload import MultipartUpload
 from keepset.storage.ranges import MAX_GAP_BYTES, cut, merged
 from keepset.storage.settle import UnclearAnswerError, create_settled
 from keepset.storage.store import ObjectInfo, ObjectWriter, Store, check_name, check_prefix
-
-# A writer holds at most this many parts of this size; S3 takes 10,000 parts, so 80 GB an object.
-_PART_BYTES = 8 << 20
-_PARTS_AT_ONCE = 4
 
 T = TypeVar("T")
 
@@ -135,7 +132,7 @@ class ObjectStore(Store):
 
     def create(self, name: str, data: bytes) -> bool:
         obs, url = obstore(), self.object_url(name)
-        put = partial(obs.put, self._client, self._key(name), data, mode="create")
+        put = partial(obs.put, self._client, self._key(name), bytes(data), mode="create")
 
         def attempt() -> None:
             try:
@@ -155,14 +152,13 @@ class ObjectStore(Store):
     def put(self, name: str, data: bytes) -> None:
         obs, url = obstore(), self.object_url(name)
         self._check_writable(url)
-        self._run("write", url, partial(obs.put, self._client, self._key(name), data))
+        # A store in memory holds on to what it is given. Bytes cannot change, and are not copied.
+        self._run("write", url, partial(obs.put, self._client, self._key(name), bytes(data)))
 
     def writer(self, name: str) -> ObjectWriter:
-        obs, url = obstore(), self.object_url(name)
+        url = self.object_url(name)
         self._check_writable(url)
-        sizes = {"buffer_size": _PART_BYTES, "max_concurrency": _PARTS_AT_ONCE}
-        upload = partial(obs.open_writer, self._client, self._key(name), **sizes)
-        return _MultipartWriter(url, self._run("write", url, upload))
+        return MultipartUpload(url, self._client, self._key(name))
 
     def delete(self, names: Iterable[str]) -> None:
         obs = obstore()
@@ -219,33 +215,6 @@ class ObjectStore(Store):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _reopen, (self._base, self._prefix, self._options)
-
-
-class _MultipartWriter(ObjectWriter):
-    """Uploads in parts. The object is there once all of them are and the upload is completed."""
-
-    def __init__(self, url: str, upload: Any) -> None:
-        super().__init__(url)
-        self._upload = upload
-
-    def _write(self, view: memoryview) -> None:
-        # Never more than a part at a time: the buffer would take in all of it.
-        for start in range(0, len(view), _PART_BYTES):
-            self._call(self._upload.write, view[start : start + _PART_BYTES])
-
-    def _finish(self) -> None:
-        self._call(self._upload.close)
-
-    def _discard(self) -> None:
-        # An upload that is never completed stays invisible. Its parts go when the bucket's rule for
-        # incomplete uploads says so; obstore has no call for it.
-        self._upload = None
-
-    def _call(self, function: Callable[..., object], *arguments: Any) -> None:
-        try:
-            function(*arguments)
-        except Exception as error:
-            raise failed("write", self.url, error) from error
 
 
 def _reopen(base: str, prefix: str, options: dict[str, Any]) -> ObjectStore:

@@ -129,7 +129,7 @@ class ObjectWriter(ABC):
         self._state = "open"
 
     def write(self, data: BytesLike) -> int:
-        """Add bytes; how many there were."""
+        """Add bytes, which may be changed afterwards; how many there were."""
         self._check_open()
         view = memoryview(data)
         if view.nbytes:

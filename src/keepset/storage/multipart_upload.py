@@ -1,0 +1,130 @@
+"""MultipartUpload: the bytes of one object on their way into a bucket, part by part."""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+import weakref
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from keepset.core.dtypes import Array
+from keepset.errors import KeepsetError, StorageError
+from keepset.storage.clients import failed, obstore
+from keepset.storage.store import ObjectWriter
+
+# A writer holds the parts that are under way and the one that it fills. S3 takes 10,000 parts of at
+# least 5 MiB, so 80 GB an object.
+PART_BYTES = 8 << 20
+PARTS_AT_ONCE = 4
+# Without a network the request to abort is repeated for minutes. It goes on in the background.
+_LONGEST_ABORT_S = 10.0
+
+
+class MultipartUpload(ObjectWriter):
+    """Uploads in parts. The object is there once all of them are and the upload is completed.
+
+    obstore reads what it is given long after ``write`` has returned: a part while it is sent, and
+    in memory for ever. So everything is copied into parts of our own. A part is handed over whole,
+    and filled again only when obstore has let go of it; a store that never lets go costs a new one.
+
+    An upload that is aborted, dropped, or open when the process ends leaves no parts in the bucket.
+    """
+
+    def __init__(self, url: str, client: Any, key: str) -> None:
+        super().__init__(url)
+        sizes = {"buffer_size": PART_BYTES, "max_concurrency": PARTS_AT_ONCE}
+        self._upload = self._run(lambda: obstore().open_writer(client, key, **sizes))
+        self._abort = weakref.finalize(self, _abort, self._upload, os.getpid())
+        self._part: Array | None = None
+        self._filled = 0
+        self._given: list[tuple[Array, memoryview]] = []
+
+    def _write(self, view: memoryview) -> None:
+        done = 0
+        while done < len(view):
+            if self._part is None:
+                self._part = self._free_part()
+            count = min(len(view) - done, len(self._part) - self._filled)
+            # NumPy would let other threads run meanwhile, and wait for them afterwards.
+            own = self._part.data
+            own[self._filled : self._filled + count] = view[done : done + count]
+            self._filled, done = self._filled + count, done + count
+            if self._filled == len(self._part):
+                self._hand_over()
+
+    def _free_part(self) -> Array:
+        """One that obstore no longer reads, or a new one."""
+        for number, (part, view) in enumerate(self._given):
+            with suppress(BufferError):  # it does
+                view.release()
+                del self._given[number]
+                return part
+        return np.empty(PART_BYTES, np.uint8)
+
+    def _hand_over(self) -> None:
+        assert self._part is not None
+        part, self._part, self._filled = self._part, None, 0
+        view = part.data
+        self._run(lambda: self._upload.write(view))
+        self._given.append((part, view))
+
+    def _finish(self) -> None:
+        if self._part is not None:
+            # A store in memory holds the last bytes for ever, and needs no whole part for them.
+            rest = self._part.data[: self._filled].tobytes()
+            self._run(lambda: self._upload.write(rest))
+        try:
+            self._upload.close()
+        except Exception as error:
+            raise self._not_completed(error) from error
+        self._abort.detach()
+        self._let_go()
+
+    def _not_completed(self, error: Exception) -> KeepsetError:
+        """What to say of a failed end, after which obstore has aborted the upload itself."""
+        if not self._given or not isinstance(error, FileNotFoundError):
+            return failed("write", self.url, error)
+        return StorageError(
+            f"cannot tell whether {self.url} was written: the upload is gone, and no answer to its "
+            "completion arrived; if the object is there, it is whole: run again",
+            url=self.url,
+            number=errno.EIO,
+        )
+
+    def _discard(self) -> None:
+        self._abort()
+        self._let_go()
+
+    def _let_go(self) -> None:
+        self._part, self._given = None, []
+
+    def _run(self, request: Callable[[], Any]) -> Any:
+        try:
+            return request()
+        except Exception as error:
+            raise failed("write", self.url, error) from error
+
+
+def _abort(upload: Any, process: int) -> None:
+    """Have the parts removed that are in the bucket."""
+    if process != os.getpid():
+        return  # a fork of the writer: the upload is not its own
+
+    def leave() -> None:
+        # obstore aborts where a with statement is left by an error, and has no other call for it.
+        # What cannot be aborted stays invisible, until the bucket's own rule removes it.
+        with suppress(Exception):
+            upload.__exit__(InterruptedError, None, None)
+
+    thread = threading.Thread(target=leave, name="keepset-abort", daemon=True)
+    try:
+        thread.start()
+    except RuntimeError:  # the interpreter is ending, and starts no more threads
+        leave()
+    else:
+        thread.join(_LONGEST_ABORT_S)
