@@ -55,7 +55,7 @@ _LOOK_S: Final = 1.0
     multiple=True,
     metavar="NAME=FILE",
     callback=pairs,
-    help="An array that the recipe only names, from a .npy file.",
+    help="What the recipe only names: an array from a .npy file, a secret from a .txt file.",
 )
 @click.option(
     "--on-change",
@@ -106,8 +106,8 @@ def command(
     found = Recipe.read(recipe)
 
     def stages() -> list[Node]:
-        arrays = {name: _array(path) for name, path in data.items()}
-        return nodes_of(found, Trust(trust, allowed), arrays, moved, {})
+        named = {name: _content(path) for name, path in data.items()}
+        return nodes_of(found, Trust(trust, allowed), named, moved, {})
 
     if dry_run:
         _dry_run(found, stages, as_json)
@@ -123,12 +123,17 @@ def command(
     _keep(ds, target, compression, progress, options, as_json)
 
 
-def _array(path: str) -> Array:
-    """An array where it lies on the disk; nothing is unpickled."""
+def _content(path: str) -> Array | str:
+    """A text, or an array where it lies on the disk; nothing is unpickled."""
     try:
+        if path.endswith(".txt"):
+            with open(path, encoding="utf-8") as file:
+                return file.read().removesuffix("\n")
         array: Array = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError) as error:
-        raise InvalidArgumentError(f"{path} is no .npy file of numbers: {error}") from error
+        raise InvalidArgumentError(
+            f"{path} is no .npy file of numbers, and no .txt file: {error}"
+        ) from error
     return array
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from keepset.core.node import Node
+from keepset.core.secrets import Mask
 
 
 class Lineage:
@@ -27,7 +28,8 @@ class Lineage:
 
     @classmethod
     def of(cls, node: Node) -> Lineage:
-        return cls([(each.title, len(each.inputs)) for each in node.walk()])
+        mask = Mask()  # a title may name a place by a signed URL
+        return cls([(mask.text(each.title), len(each.inputs)) for each in node.walk()])
 
     def to_json(self) -> list[list[Any]]:
         return [list(stage) for stage in self.stages]

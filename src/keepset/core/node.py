@@ -15,6 +15,7 @@ from keepset.core.options import NO_OPTIONS, Options
 from keepset.core.parameter import declared, is_default, parameter, upstream
 from keepset.core.random import Randomness
 from keepset.core.run import Run, look
+from keepset.core.secrets import Mask, strength_of_name
 from keepset.core.spec import Spec, spec_of
 from keepset.errors import NotAddressableError, UnknownSpecError
 
@@ -319,7 +320,11 @@ def _short(name: str, value: Any) -> str | None:
         return f"{name}={value}"  # which says nothing by itself
     if callable(value):
         return getattr(value, "__name__", type(value).__name__)
-    if isinstance(value, int | float | str | bytes):
+    if isinstance(value, str | bytes):
+        shown = Mask().value(value, strength_of_name(name))
+        # A placeholder is not cut.
+        return f"{value!r:.40}" if shown is value else repr(shown)
+    if isinstance(value, int | float):
         return f"{value!r:.40}"
     return None
 

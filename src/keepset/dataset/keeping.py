@@ -54,6 +54,7 @@ class Keeping(BaseDataset):
         progress: bool | None = None,
         chunk_bytes: int = CHUNK_BYTES,
         segment_bytes: int = SEGMENT_BYTES,
+        recipe: bool = True,
         **options: Any,
     ) -> None:
         """Keep all elements under ``path``, so that :meth:`load` gives them back.
@@ -70,6 +71,8 @@ class Keeping(BaseDataset):
             progress: Whether to show how far it is; by default if standard error is a terminal.
             chunk_bytes: About how much is read, checked and decompressed at once.
             segment_bytes: About how large a file grows.
+            recipe: Whether to store the recipe of the pipeline beside the elements. Secrets are
+                never part of it.
             options: For an object store: credentials, endpoint and such.
 
         Example:
@@ -106,7 +109,7 @@ class Keeping(BaseDataset):
             chunk_bytes=positive(chunk_bytes, "chunk_bytes"),
             segment_bytes=positive(segment_bytes, "segment_bytes"),
             options=options,
-            tell=tell,
+            tell=tell if recipe else None,
         )
 
     @classmethod
@@ -182,6 +185,7 @@ class Keeping(BaseDataset):
         chunk_bytes: int = CHUNK_BYTES,
         segment_bytes: int = SEGMENT_BYTES,
         writable: bool = False,
+        recipe: bool = True,
         cache_dir: str | os.PathLike[str] | None = None,
         cache_bytes: int | None = None,
         **options: Any,
@@ -211,6 +215,8 @@ class Keeping(BaseDataset):
             segment_bytes: About how large a file grows.
             writable: Whether arrays are copies that may be changed in place; what comes out is
                 read-only otherwise.
+            recipe: Whether to store the recipe of the pipeline beside the elements. Secrets are
+                never part of it.
             cache_dir: For an object store: a local folder that keeps what was read, for the next
                 time and for other processes.
             cache_bytes: How much that folder may take, 10 GiB by default; what was used longest
@@ -238,6 +244,7 @@ class Keeping(BaseDataset):
             expiry_s=pending_snapshot_expiry_seconds,
             num_shards=num_shards,
             writable=writable,
+            recipe=recipe,
             chunk_bytes=positive(chunk_bytes, "chunk_bytes"),
             segment_bytes=positive(segment_bytes, "segment_bytes"),
             options=loaded_stages().with_cache(path, options, cache_dir, cache_bytes),

@@ -33,6 +33,7 @@ def snapshot_stage(
     num_shards: int | None,
     writable: bool,
     options: dict[str, Any],
+    recipe: bool = True,
     **settings: Any,
 ) -> Node:
     """What keeps ``parent``, under its own fingerprint or a given one."""
@@ -61,7 +62,7 @@ def snapshot_stage(
         sources=sources,
         store_options=options,
         reader=reader_func and ReaderStage(reader_func, num_shards, kind),
-        tell=tell,
+        tell=tell if recipe else None,
         **settings,
     )
     return Writable(parent=kept) if writable else kept

@@ -46,7 +46,8 @@ def from_recipe(
         trust: Whether its code may run: read it first.
         allowed_modules: Modules, or packages with all that is in them, from which functions may be
             imported.
-        data: Arrays that the recipe names because they are too large for it.
+        data: What the recipe names and does not hold, by the names in it: large arrays, and secrets
+            such as ``{"1.function > fetch > API_KEY": key}``.
         moved: Where files and what was kept are now: ``{"/old/folder": "/new/folder"}``.
         on_change: What to do if files or functions are not what they were when the recipe was
             written: ``"warn"``, ``"error"`` or ``"ignore"``.

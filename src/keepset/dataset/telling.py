@@ -36,8 +36,8 @@ class Telling(BaseDataset):
 
         Save it next to the data, and make the pipeline again with :func:`keepset.from_recipe`. A
         function that others can import is told by its name, ``package.module:name``; any other by
-        its source, with the values that it uses. Large arrays are only named.
-        Credentials are never told.
+        its source, with the values that it uses. Large arrays are only named, and so are secrets:
+        texts by the name of a key, a token or a password, or that look like one.
 
         Args:
             content: Whether to read the files that the pipeline names, so that a later change is

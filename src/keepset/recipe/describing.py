@@ -31,7 +31,7 @@ def document_of(node: Node, *, content: bool | None = None) -> dict[str, Any]:
 
 
 def _described(node: Node, content: bool | None) -> dict[str, Any]:
-    writer = RecipeWriter(node)
+    writer = RecipeWriter.of(node)
     for stage, each in zip(writer.stages, writer.nodes, strict=True):
         digest = digest_of_stage(each)
         if digest is not None:

@@ -20,6 +20,7 @@ from keepset.core.element_json import element_from_json
 from keepset.core.fingerprint import fingerprint_of_value
 from keepset.core.node import Node
 from keepset.core.random import Randomness
+from keepset.core.secret_literals import filled_source
 from keepset.core.spec import spec_from_json
 from keepset.core.structure import is_namedtuple, structure_of
 from keepset.errors import KeepsetError, RecipeError, UntrustedRecipeError
@@ -191,6 +192,15 @@ class RecipeReader:
             raise RecipeError(f"data[{name!r}] is not {what} that the recipe names")
         return value
 
+    def _secret(self, name: str, rest: dict[str, Any]) -> Any:
+        """What a recipe must not hold."""
+        if name not in self._data:
+            raise RecipeError(
+                f"the recipe names {name!r}, a secret that it does not hold "
+                f"({rest.get('shown')!s:.60}); pass data={{{name!r}: ...}}"
+            )
+        return self._data[name]
+
     def _rows(self, told: Any, rest: Any) -> Any:
         return Chunk.from_rows([self._value(row) for row in told])
 
@@ -230,9 +240,14 @@ class RecipeReader:
         self._need_everything(f"the source of {told['name']}")
         captured = {name: CellType() for name in told.get("captured", {})}
         used: dict[str, Any] = {}
-        function = function_of(
-            told["source"], told["name"], captured, used, told.get("futures", ())
-        )
+        source = told["source"]
+        if "secrets" in told:
+            given = {
+                shown: self._secret(name, {"shown": shown})
+                for shown, name in told["secrets"].items()
+            }
+            source = filled_source(source, given)
+        function = function_of(source, told["name"], captured, used, told.get("futures", ()))
         if "id" in told:
             self._functions[told["id"]] = function
         # Now, because what it uses may use it.
@@ -324,6 +339,7 @@ _RULES: Final[dict[str, Callable[[RecipeReader, Any, dict[str, Any]], Any]]] = {
     "$random": _plain(lambda told: Randomness(told["seed"], told.get("rerandomize", True))),
     "$range": _plain(lambda told: range(*told)),
     "$rows": RecipeReader._rows,
+    "$secret": RecipeReader._secret,
     "$scalar": lambda reader, told, rest: as_dtype(rest["dtype"]).type(told),  # type: ignore[union-attr]
     "$set": RecipeReader._set,
     "$slice": _plain(lambda told: slice(*told)),

@@ -63,6 +63,7 @@ def schema() -> dict[str, Any]:
                 "properties": {
                     "name": {"type": "string"},
                     "source": {"type": "string"},
+                    "secrets": {"type": "object", "additionalProperties": {"type": "string"}},
                     "id": {"type": "integer"},
                     "futures": {"type": "array", "items": {"type": "string"}},
                     "captured": {"type": "object"},

@@ -7,6 +7,7 @@ import functools
 import math
 import pathlib
 import types
+from collections.abc import Iterable
 from typing import Any, Final
 
 import numpy as np
@@ -16,10 +17,20 @@ from keepset.core.dtypes import StringType, dtype_name, is_numeric
 from keepset.core.element_json import element_to_json
 from keepset.core.fingerprint import fingerprint_of_value
 from keepset.core.fingerprint.reach import reach_of
+from keepset.core.fingerprint.sketch import shortened
 from keepset.core.node import Node
 from keepset.core.parameter import is_default
 from keepset.core.ragged import Ragged
 from keepset.core.random import Randomness
+from keepset.core.secret_literals import masked_source
+from keepset.core.secrets import (
+    NONE,
+    Mask,
+    is_secret,
+    secret_texts,
+    strength_of_name,
+    strength_of_pair,
+)
 from keepset.core.sparse import Sparse
 from keepset.core.spec import LeafSpec, spec_to_json
 from keepset.core.structure import Structure, is_namedtuple
@@ -31,6 +42,8 @@ from keepset.recipe.stages import NAMING_FILES, parameter_fields, stage_name
 # What has more bytes, or more items, is named and not told.
 MOST_BYTES: Final = 64 << 10
 _MOST_ITEMS: Final = 8192
+# Containers and functions that hold or use each other deeper than this are not written.
+_MOST_DEEP: Final = 100
 # An array of as many numbers is told for people.
 _FEW_NUMBERS: Final = 64
 
@@ -38,18 +51,43 @@ _FEW_NUMBERS: Final = 64
 class RecipeWriter:
     """Turns one pipeline into the stages of a recipe.
 
+    Args:
+        node: The last stage.
+        known: Texts that are secret, and that nothing in the recipe may contain.
+        hidden: The names that secrets are asked for by, of a recipe that this one is part of.
+
     Attributes:
         stages: Plain data, each stage behind those that it gets its elements from.
         nodes: The stages themselves.
+        secrets: The texts that are secret by their names.
     """
 
-    def __init__(self, node: Node) -> None:
+    def __init__(
+        self, node: Node, known: Iterable[str] = (), hidden: set[str] | None = None
+    ) -> None:
         self.stages: list[dict[str, Any]] = []
         self.nodes: list[Node] = []
+        self.secrets: set[str] = set(known)
+        self._mask, self._hidden = Mask(known), set[str]() if hidden is None else hidden
         self._numbers: dict[int, int] = {}
         self._functions: dict[int, dict[str, Any]] = {}
-        self._where, self._names_files = "", False
+        self._where, self._names_files, self._depth = "", False, 0
         self._add(node)
+
+    @classmethod
+    def of(cls, node: Node) -> RecipeWriter:
+        """Write the recipe of a pipeline; secrets in it are hidden wherever they occur."""
+        try:
+            writer = cls(node)
+            while writer.secrets - set(writer._mask.known):
+                # What was found late may occur in what was written early.
+                writer = cls(node, writer.secrets)
+        except RecursionError as error:
+            raise RecipeError(
+                f"{node.title} has too many stages, or values that are nested too deeply, to be "
+                "written as a recipe"
+            ) from error
+        return writer
 
     def _add(self, node: Node) -> None:
         for each in node.inputs:
@@ -73,20 +111,43 @@ class RecipeWriter:
         for field in parameter_fields(type(node)):
             value = getattr(node, field.name)
             if self._names_files and field.name == "tensors":
-                stage["names"] = [_file_name(name) for name in value.tolist()]
+                stage["names"] = [
+                    self._file_name(name, f"names[{i}]") for i, name in enumerate(value.tolist())
+                ]
                 continue
             is_found_again = (
                 field.name == "fingerprint" and getattr(node, "facts", None) is not None
             )
             if field.name != "name" and not is_found_again and not is_default(field, value):
-                stage[field.name] = self._value(value, field.name)
+                strength = strength_of_name(field.name)
+                stage[field.name] = self._value(value, field.name, strength)
         self._numbers[id(node)] = number
         self.stages.append(stage)
         self.nodes.append(node)
 
-    def _value(self, value: Any, path: str) -> Any:
-        """Any value as plain data. What is not plain is an object with one key that has a ``$``."""
+    def _value(self, value: Any, path: str, strength: int = NONE) -> Any:
+        """Any value as plain data. What is not plain is an object with one key that has a ``$``.
+
+        ``strength`` says how surely the name that it goes by is that of a secret.
+        """
+        if self._depth > _MOST_DEEP:
+            raise self._unwritable(
+                path.partition(" > ")[0], f"nested more than {_MOST_DEEP} levels deep, or in itself"
+            )
+        self._depth += 1
+        try:
+            return self._written(value, path, NONE if callable(value) else strength)
+        finally:
+            self._depth -= 1
+
+    def _written(self, value: Any, path: str, strength: int) -> Any:
         kind = type(value)
+        # What is larger is named by its digest in any case.
+        is_text = kind in (str, bytes) and len(value) <= MOST_BYTES
+        if is_text or is_secret(value, strength):
+            secret = self._secret(value, path, strength)
+            if secret is not None:
+                return secret
         if value is None or kind in (bool, int) or (kind is str and len(value) <= MOST_BYTES):
             return value
         if kind is float:
@@ -94,11 +155,11 @@ class RecipeWriter:
         if _is_large(value):
             return self._named(value, path, f"the {_summary(value)}")
         if kind is list:
-            return [self._value(item, f"{path}[{i}]") for i, item in enumerate(value)]
+            return self._items(value, path, strength)
         if kind is dict:
-            return self._dict(value, path)
+            return self._dict(value, path, strength)
         if kind is tuple:
-            return {"$tuple": [self._value(item, f"{path}[{i}]") for i, item in enumerate(value)]}
+            return {"$tuple": self._items(value, path, strength)}
         plain = _plain(value)
         if plain is not None:
             return plain
@@ -109,23 +170,59 @@ class RecipeWriter:
         if isinstance(value, Structure):
             return {"$structure": self._structure(value)}
         if kind in (set, frozenset):
-            items = [self._value(item, path) for item in value]
+            items = [self._value(item, path, strength) for item in value]
             return {
                 "$set": sorted(items, key=repr),
                 **({"frozen": True} if kind is frozenset else {}),
             }
-        if hasattr(value, "__keepset_node__") and not isinstance(value, type):
-            return {"$dataset": RecipeWriter(value.__keepset_node__()).stages}
+        if hasattr(kind, "__keepset_node__"):
+            inner = RecipeWriter(value.__keepset_node__(), self._mask.known, self._hidden)
+            self.secrets |= inner.secrets
+            return {"$dataset": inner.stages}
         if hasattr(kind, "__keepset_recipe__") and kind.__module__.startswith("keepset."):
             return self._own_record(value, path)
         if isinstance(value, types.FunctionType):
             return self._function(value, path)
-        return self._object(value, path)
+        return self._object(value, path, strength)
 
-    def _dict(self, value: dict[Any, Any], path: str) -> Any:
-        if all(type(key) is str and not key.startswith("$") for key in value):
-            return {key: self._value(item, f"{path}.{key}") for key, item in value.items()}
-        pairs = [(self._value(k, path), self._value(v, f"{path}.{k}")) for k, v in value.items()]
+    def _secret(self, value: Any, path: str, strength: int) -> Any:
+        """What has to be given again because it is, or contains, a secret; None if it does not."""
+        shown = self._mask.whole(value, strength)
+        if shown is value:
+            return None
+        self.secrets |= secret_texts(value, strength)
+        return {"$secret": self._name_of_secret(path), "shown": shown}
+
+    def _name_of_secret(self, path: str) -> str:
+        """What a secret is asked for by, which no other one is."""
+        name = numbered = self._mask.text(f"{len(self.stages)}.{path}")
+        more = 1
+        while numbered in self._hidden:
+            more += 1
+            numbered = f"{name} {more}"
+        self._hidden.add(numbered)
+        return numbered
+
+    def _items(self, value: Any, path: str, strength: int) -> list[Any]:
+        strengths = [strength] * len(value)
+        if pair := strength_of_pair(value):
+            strengths[1] = max(strength, pair)
+        return [
+            self._value(item, f"{path}[{i}]", each)
+            for i, (item, each) in enumerate(zip(value, strengths, strict=True))
+        ]
+
+    def _dict(self, value: dict[Any, Any], path: str, strength: int = NONE) -> Any:
+        def written(key: Any, item: Any) -> Any:
+            named = strength_of_name(key) if type(key) is str else NONE
+            return self._value(item, f"{path}.{key}", max(strength, named))
+
+        if all(
+            type(key) is str and not key.startswith("$") and self._mask.text(key) == key
+            for key in value
+        ):
+            return {key: written(key, item) for key, item in value.items()}
+        pairs = [(self._value(key, path), written(key, item)) for key, item in value.items()]
         return {"$dict": [list(pair) for pair in pairs]}
 
     def _array(self, value: Any, path: str) -> Any:
@@ -185,7 +282,8 @@ class RecipeWriter:
             told = self._named(value, path, f"the {repr(value).strip('<>')}", of=where)
             names = names[1:]
         for name in names:
-            told[name] = self._value(getattr(value, name), f"{path}.{name}")
+            inner = getattr(value, name)
+            told[name] = self._value(inner, f"{path}.{name}", strength_of_name(name))
         return told
 
     def _function(self, value: types.FunctionType, path: str) -> Any:
@@ -204,15 +302,25 @@ class RecipeWriter:
             raise self._unwritable(
                 path, f"the function {value.__name__}, of which no source is known"
             )
-        told: dict[str, Any] = {"name": value.__name__, "source": text}
+        label = f"{path} > {value.__name__}"
+        masked = masked_source(text, self._mask.known)
+        told: dict[str, Any] = {"name": value.__name__, "source": masked.text}
+        if masked.hidden:
+            told["secrets"] = {
+                shown: self._name_of_secret(f"{label} > {name}")
+                for shown, name in masked.hidden.items()
+            }
+        self.secrets |= masked.secrets
         if futures := futures_of(value):
             told["futures"] = futures
         self._functions[id(value)] = told
-        label = f"{path} > {value.__name__}"
         self._tell_captured(value, told, label)
         if value.__defaults__:
+            names = value.__code__.co_varnames[: value.__code__.co_argcount]
+            named = zip(names[-len(value.__defaults__) :], value.__defaults__, strict=True)
             told["defaults"] = [
-                self._value(each, f"{label} default") for each in value.__defaults__
+                self._value(each, f"{label} default {name}", strength_of_name(name))
+                for name, each in named
             ]
         if value.__kwdefaults__:
             told["keyword_defaults"] = self._dict(value.__kwdefaults__, f"{label} default")
@@ -228,22 +336,22 @@ class RecipeWriter:
             if name == "__class__":
                 raise self._unwritable(label, "a method that uses super()")
             try:
-                captured[name] = self._value(cell.cell_contents, f"{label} > {name}")
-            except ValueError as error:
-                if isinstance(error, RecipeError):
-                    raise
+                content = cell.cell_contents
+            except ValueError:
                 captured[name] = {"$empty": True}  # not assigned yet
+                continue
+            captured[name] = self._value(content, f"{label} > {name}", strength_of_name(name))
         if captured:
             told["captured"] = captured
         used = {
-            name: self._value(value.__globals__[name], f"{label} > {name}")
+            name: self._value(value.__globals__[name], f"{label} > {name}", strength_of_name(name))
             for name in sorted({*reach.names, *reach.assigned})
             if name not in free and name in value.__globals__
         }
         if used:
             told["uses"] = used
 
-    def _object(self, value: Any, path: str) -> Any:
+    def _object(self, value: Any, path: str, strength: int) -> Any:
         """What only its own module can make again."""
         if isinstance(value, types.ModuleType):
             return {"$module": value.__name__}
@@ -266,24 +374,28 @@ class RecipeWriter:
             raise self._unwritable(path, f"a value of type {type(value).__name__}")
         if is_namedtuple(type(value)):
             items = {name: getattr(value, name) for name in value._fields}
-            return {"$object": {"class": kind, "state": self._dict(items, path)}}
+            return {"$object": {"class": kind, "state": self._dict(items, path, strength)}}
         state = getattr(value, "__dict__", None)
         own = {"__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__slots__"}
-        if state is None or any(own & set(vars(each)) for each in type(value).__mro__[:-1]):
+        bases = type(value).__mro__[:-1]
+        # The content of a dict, a list or a text is not in the attributes of a class made of it.
+        has_content = any(each.__module__ == "builtins" for each in bases)
+        if state is None or has_content or any(own & set(vars(each)) for each in bases):
             raise self._unwritable(path, f"a value of type {type(value).__name__}")
-        return {"$object": {"class": kind, "state": self._dict(dict(state), path)}}
+        return {"$object": {"class": kind, "state": self._dict(dict(state), path, strength)}}
+
+    def _file_name(self, name: bytes, path: str) -> Any:
+        """A name as text, if it is one."""
+        told = _text(name)
+        text = told.get("$bytes")
+        return told if text is None else self._value(text, path)
 
     def _unwritable(self, path: str, what: str) -> RecipeError:
+        where = shortened(self._mask.text(path), 200)
         return RecipeError(
-            f"{self._where}: {path} is {what}, which a recipe cannot tell; put the function into a "
-            "module that can be imported, or pass what it needs as numbers, texts and arrays"
+            f"{self._where}: {where} is {what}, which a recipe cannot tell; put the function into "
+            "a module that can be imported, or pass what it needs as numbers, texts and arrays"
         )
-
-
-def _file_name(name: bytes) -> Any:
-    """A name as text, if it is one."""
-    told = _text(name)
-    return told.get("$bytes", told)
 
 
 def _is_large(value: Any) -> bool:

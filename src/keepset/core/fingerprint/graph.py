@@ -9,10 +9,12 @@ not depend on where the ring is entered, nor on whether equal values are one obj
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import Any, Protocol
 
 from keepset.core.fingerprint.bounds import Bounds
 from keepset.core.fingerprint.facts import Facts, digest_of
+from keepset.core.fingerprint.hidden import Hidden
 from keepset.core.fingerprint.ignore import SEPARATOR, Ignore
 from keepset.core.fingerprint.plain import token
 from keepset.core.fingerprint.sketch import Part, Sketch, Uncountable
@@ -97,7 +99,19 @@ class Graph:
 
     def facts(self, root: Vertex) -> Facts:
         """The tree for people."""
-        return _Tree(self._rule, self._leaf_digest).facts(root, 0)
+        tree = _Tree(self._rule, self._leaf_digest, self._hidden)
+        return tree.facts(root, 0, self._hidden.strength(root.label, root.value))
+
+    @cached_property
+    def _hidden(self) -> Hidden:
+        return Hidden(self._rule, self._labelled())
+
+    def _labelled(self) -> Iterator[tuple[str, Any, str]]:
+        """The name, the value and the source of everything."""
+        for vertex in self._vertices.values():
+            yield vertex.label, vertex.value, vertex.sketch.source if vertex.sketch else ""
+            for part, _ in vertex.edges:
+                yield part.label, part.value, ""
 
     def digests_without(self, mask: Mask) -> dict[Vertex, bytes]:
         """The digests of the roots, as if what the mask hides were not there."""
@@ -347,12 +361,12 @@ def _error(vertex: Vertex, problem: Uncountable) -> FingerprintError:
 class _Tree:
     """Spells a graph out as a tree, each vertex once and within bounds."""
 
-    def __init__(self, rule: Rule, leaf_digest: Callable[[Any], bytes]) -> None:
-        self._rule, self._leaf_digest = rule, leaf_digest
+    def __init__(self, rule: Rule, leaf_digest: Callable[[Any], bytes], hidden: Hidden) -> None:
+        self._rule, self._leaf_digest, self._hidden = rule, leaf_digest, hidden
         self._spelled_out: set[bytes] = set()
 
-    def facts(self, vertex: Vertex, depth: int) -> Facts:
-        fresh = vertex.digest not in self._spelled_out
+    def facts(self, vertex: Vertex, depth: int, strength: int) -> Facts:
+        fresh, hidden = vertex.digest not in self._spelled_out, self._hidden
         sketch = vertex.sketch or self._rule(vertex.value)
         edges = vertex.edges if vertex.sketch else [(part, None) for part in sketch.parts]
         listed = sketch.listed and len(edges) <= _MAX_CHILDREN
@@ -360,18 +374,23 @@ class _Tree:
         if fresh and listed and depth < _MAX_DEPTH and len(self._spelled_out) < _MAX_FACTS:
             self._spelled_out.add(vertex.digest)
             for part, inner in edges:
-                facts = self._leaf(part.value) if inner is None else self.facts(inner, depth + 1)
-                children.append((part.label, facts))
+                below = hidden.strength(part.label, part.value, vertex.value, strength)
+                if inner is None:
+                    facts = self._leaf(part.value, below)
+                else:
+                    facts = self.facts(inner, depth + 1, below)
+                children.append((hidden.label(part.label), facts))
         return Facts(
             digest=vertex.digest.hex(),
             kind=sketch.kind,
-            text=sketch.text,
+            text=hidden.text(vertex.value, sketch, strength),
             own=vertex.own.hex(),
             children=tuple(children),
-            source=sketch.source if fresh else "",
+            source=hidden.source(sketch.source) if fresh else "",
         )
 
-    def _leaf(self, value: Any) -> Facts:
+    def _leaf(self, value: Any, strength: int) -> Facts:
         sketch = self._rule(value)
         own = digest_of(sketch.kind.encode(), sketch.own)
-        return Facts(self._leaf_digest(value).hex(), sketch.kind, sketch.text, own.hex())
+        text = self._hidden.text(value, sketch, strength)
+        return Facts(self._leaf_digest(value).hex(), sketch.kind, text, own.hex())

@@ -14,6 +14,7 @@ from keepset.core.cursor import Cursor, GatherCursor, Lookup, PositionCursor
 from keepset.core.dtypes import Array
 from keepset.core.node import Node, stage
 from keepset.core.run import Run
+from keepset.core.secrets import Mask
 from keepset.core.spec import Spec
 from keepset.nodes.select import selected
 from keepset.snapshot.reading.in_order import Reading, open_reading
@@ -44,7 +45,7 @@ class Replay(Node):
     @property
     def title(self) -> str:
         part = "" if self.shard is None else f", shard {self.shard}"
-        return f"load({self.location.url!r}{part})"
+        return f"load({Mask().text(self.location.url)!r}{part})"
 
     def cursor(self, run: Run) -> Cursor:
         if self.shard is None and self.kept.manifest.order is not None:

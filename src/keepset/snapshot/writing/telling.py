@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from keepset.core.node import Node
+from keepset.core.secrets import Mask
 from keepset.errors import RecipeError
 from keepset.snapshot.reading.recipes import FOLDER, recipe_name
 from keepset.storage import Store
@@ -28,7 +29,12 @@ class Told:
         try:
             self._data = json.dumps(tell(node), ensure_ascii=False).encode()
         except RecipeError as error:
-            self._about = {"no_recipe": str(error)}
+            self._about = {"no_recipe": Mask().text(str(error))}
+            return
+        # What the user's own objects do when they are looked at is theirs.
+        except Exception as error:
+            reason = f"it could not be written: {type(error).__name__}: {error}"
+            self._about = {"no_recipe": Mask().text(reason)}
             return
         name = recipe_name(self._data)
         self._about = {"recipe": name.removeprefix(FOLDER).removesuffix(".json")}

@@ -1,0 +1,184 @@
+"""Secret literals: a function's source without the secrets that are written in it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any, Final
+
+from keepset.core.record import record
+from keepset.core.secrets import (
+    NONE,
+    Mask,
+    is_secret,
+    placeholder,
+    secret_texts,
+    strength_of_name,
+    strength_of_pair,
+)
+
+# Calls that give back what they get, or a default that is among their arguments.
+_PASSING: Final = {"SecretStr", "SecretBytes", "Secret", "str", "bytes", "b64decode", "fromhex"}
+_WITH_DEFAULT: Final = {"get", "getenv", "pop", "setdefault"}
+
+
+@record
+class MaskedSource:
+    """A source whose secrets are hidden.
+
+    Attributes:
+        text: The source, with a placeholder for each secret.
+        hidden: What stands in place of each literal, by the variable, the argument or the key that
+            it was for.
+        secrets: What nothing else may contain either.
+    """
+
+    text: str
+    hidden: Mapping[str, str]
+    secrets: frozenset[str]
+
+
+@lru_cache(256)
+def masked_source(text: str, known: tuple[str, ...] = ()) -> MaskedSource:
+    """Hide the secrets in the literals of a source: by name, by shape, or known from elsewhere."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        # It was cut. What stands by a secret's name cannot be found, so that none of it is stored.
+        names = any(strength_of_name(word) for word in _names_in(text))
+        return MaskedSource("" if names else Mask(known).text(text), {}, frozenset())
+    masking = _Masking(tree, Mask(known))
+    changed = masking.visit(tree)
+    if not masking.hidden:
+        return MaskedSource(text, {}, frozenset(masking.secrets))
+    shown = ast.unparse(ast.fix_missing_locations(changed))
+    if text.startswith("lambda") and shown.startswith("("):
+        shown = shown[1:-1]
+    return MaskedSource(shown, masking.hidden, frozenset(masking.secrets))
+
+
+def filled_source(text: str, given: Mapping[str, str | bytes]) -> str:
+    """The source again, with what each placeholder stands for."""
+    tree = _Filling(given).visit(ast.parse(text))
+    return ast.unparse(ast.fix_missing_locations(tree))
+
+
+def _names_in(text: str) -> set[str]:
+    cleaned = "".join(letter if letter.isalnum() or letter in "_-" else " " for letter in text)
+    return set(cleaned.split())
+
+
+class _Masking(ast.NodeTransformer):
+    def __init__(self, tree: ast.AST, mask: Mask) -> None:
+        self._mask = mask
+        self._names: dict[int, tuple[str, int]] = {}  # of literals, by their ids
+        self.hidden: dict[str, str] = {}
+        self.secrets: set[str] = set()
+        for node in ast.walk(tree):
+            for name, value in _named_values(node):
+                self._mark(value, name, strength_of_name(name))
+
+    def _mark(self, node: ast.AST | None, name: str, strength: int) -> None:
+        """Note which literals go by a name: those whose value the named thing gets."""
+        match node:
+            case ast.Constant() if self._names.get(id(node), ("", NONE))[1] < strength:
+                self._names[id(node)] = name, strength
+            case ast.BinOp(left=left, right=right):
+                self._mark(left, name, strength)
+                self._mark(right, name, strength)
+            case ast.BoolOp(values=items) | ast.JoinedStr(values=items):
+                for item in items:
+                    self._mark(item, name, strength)
+            case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
+                for item in items:
+                    self._mark(item, name, strength)
+            case ast.Dict(values=items):
+                for item in items:
+                    self._mark(item, name, strength)
+            case ast.IfExp(body=body, orelse=other):
+                self._mark(body, name, strength)
+                self._mark(other, name, strength)
+            case ast.Call(func=ast.Attribute(value=ast.Constant() as text)):
+                self._mark(text, name, strength)  # "...".encode()
+            case ast.Call(func=ast.Name(id=called) | ast.Attribute(attr=called), args=arguments):
+                if called in _PASSING | _WITH_DEFAULT:
+                    for item in arguments[called in _WITH_DEFAULT :]:
+                        self._mark(item, name, strength)
+
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:
+        value = node.value
+        if not isinstance(value, str | bytes):
+            return node
+        name, strength = self._names.get(id(node), ("a text in it", NONE))
+        text = value if isinstance(value, str) else value.decode("latin-1")
+        if is_secret(value, strength):
+            shown = placeholder(value)
+            self.secrets |= secret_texts(value, strength)
+        else:
+            shown = self._mask.text(text)
+        if shown == text:
+            return node
+        self.hidden.setdefault(shown, name)
+        new = shown if isinstance(value, str) else shown.encode("latin-1")
+        return ast.copy_location(ast.Constant(new), node)
+
+
+def _named_values(node: ast.AST) -> Iterator[tuple[str, ast.AST | None]]:
+    """What stands for a value with a name: assignments, arguments, items, comparisons."""
+    match node:
+        case ast.Assign(targets=targets, value=value):
+            for target in targets:
+                yield _name_of(target), value
+                if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+                    for each, item in zip(target.elts, value.elts, strict=False):
+                        yield _name_of(each), item
+        case (
+            ast.AnnAssign(target=target, value=value)
+            | ast.AugAssign(target=target, value=value)
+            | ast.NamedExpr(target=target, value=value)
+        ):
+            yield _name_of(target), value
+        case ast.keyword(arg=str(name), value=value):
+            yield name, value
+        case ast.Dict(keys=keys, values=values):
+            for key, value in zip(keys, values, strict=True):
+                if key is not None:
+                    yield _name_of(key), value
+        case ast.Tuple(elts=[ast.Constant(value=str(name)), value]):
+            if strength_of_pair((name, "")):
+                yield name, value
+        case ast.Compare(left=left, comparators=others):
+            for one, other in ((left, other) for other in others):
+                yield _name_of(one), other
+                yield _name_of(other), one
+        case ast.arguments() as arguments:
+            names = [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
+            defaults = arguments.defaults
+            yield from zip(names[len(names) - len(defaults) :], defaults, strict=True)
+            names = [each.arg for each in arguments.kwonlyargs]
+            yield from zip(names, arguments.kw_defaults, strict=True)
+
+
+def _name_of(node: ast.AST) -> str:
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name) | ast.Constant(value=str(name)):
+            return name
+        case ast.Subscript(slice=inner):
+            return _name_of(inner) if isinstance(inner, ast.Constant) else ""
+    return ""
+
+
+class _Filling(ast.NodeTransformer):
+    def __init__(self, given: Mapping[str, str | bytes]) -> None:
+        self._given = given
+
+    def visit_Constant(self, node: ast.Constant) -> Any:
+        value = node.value
+        text = value.decode("latin-1") if isinstance(value, bytes) else value
+        if not isinstance(text, str) or text not in self._given:
+            return node
+        new = self._given[text]
+        if isinstance(value, bytes) and isinstance(new, str):
+            new = new.encode()
+        return ast.copy_location(ast.Constant(new), node)

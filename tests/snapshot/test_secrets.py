@@ -1,0 +1,234 @@
+"""Nothing that is stored contains a secret: every byte of every file is looked at."""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import keepset as ks
+from keepset.errors import RecipeError
+
+# Each is used in one way below, and is made so that it occurs nowhere else.
+API_KEY = "Zq-global-7731"
+CONFIG = {"password": "Zq-item-7732", "nested": [{"token": "Zq-nested-7733"}], "size": 3}
+HEADERS = [("Authorization", "Zq-pair-7734"), ("Accept", "text/plain")]
+credentials = ("bob", "Zq-inherited-7735")
+storage_options = {"endpoint_url": "Zq-option-7736", "region": "Zq-option-7737"}
+PLACE = "https://bob:Zq-userinfo-7738@host/a?X-Amz-Signature=Zq-signature-7739&part=1"
+SHAPED = "sk-Zqshape7740abcdefghijkl"
+COPIED = f"prefix Zq-global-7731 suffix {'and more ' * 20}"
+MANY = {f"token_{i}": f"Zq-many-7741-{i}" for i in range(150)}
+AS_BYTES = {"secret": b"Zq-bytes-7742"}
+
+
+class Client:
+    def __init__(self) -> None:
+        self.apiKey, self.size = "Zq-attribute-7743", 5
+
+
+class Login(NamedTuple):
+    user: str
+    passwd: str
+
+
+CLIENT, LOGIN = Client(), Login("bob", "Zq-field-7744")
+
+
+def used(x: Any, *, auth_token: str = "Zq-default-7745", size: int = 2) -> Any:
+    password = "Zq-literal-7746"
+    send(x, cookie=b"Zq-keyword-7747", text="hf_Zqshape7748abcdefghij")
+    return x + len(API_KEY) * 0 + len(CONFIG) * 0 + len(password) * 0 + size * 0
+
+
+def others(x: Any) -> Any:
+    """Reaches a place: https://bob:Zq-docstring-7749@host/."""
+    values = HEADERS, credentials, storage_options, PLACE, SHAPED, COPIED, MANY, AS_BYTES
+    return x + len(values) * 0 + len(API_KEY) * 0
+
+
+def objects(x: Any) -> Any:
+    return x + len(LOGIN.user) * 0
+
+
+def clients(x: Any) -> Any:
+    return x + CLIENT.size * 0
+
+
+def send(x: Any, **named: Any) -> None:
+    pass
+
+
+def makes_closure() -> Callable[[Any], Any]:
+    secret, count = "Zq-captured-7750", 3
+    return lambda x: x + len(secret) * 0 + count * 0
+
+
+def add(x: Any, api_key: str) -> Any:
+    return x
+
+
+PIPELINES: dict[str, Callable[[], ks.Dataset]] = {
+    "used": lambda: ks.Dataset.range(3).map(used),
+    "others": lambda: ks.Dataset.range(3).map(others),
+    "objects": lambda: ks.Dataset.range(3).map(objects),
+    "clients": lambda: ks.Dataset.range(3).map(clients),
+    "closure": lambda: ks.Dataset.range(3).map(makes_closure()),
+    "partial": lambda: ks.Dataset.range(3).map(functools.partial(add, api_key="Zq-partial-7751")),
+    "inner": lambda: ks.Dataset.range(3).flat_map(lambda x: ks.Dataset.range(2).map(used)),
+}
+# As if this file were a script: what it defines is told by value, with all that it uses.
+pytestmark = pytest.mark.usefixtures("as_script")
+
+
+@pytest.fixture
+def as_script(monkeypatch: pytest.MonkeyPatch) -> None:
+    for function in (used, others, objects, clients, send, add):
+        monkeypatch.setattr(function, "__module__", "__main__")
+
+
+def stored_bytes(path: Path) -> Iterator[tuple[str, bytes]]:
+    """Every file, as it is and as it reads when it is decompressed."""
+    for file in path.rglob("*"):
+        if file.is_file():
+            data = file.read_bytes()
+            yield str(file), data
+            for start in range(len(data)):
+                if data[start : start + 2] == b"\x1f\x8b":
+                    yield f"{file} unpacked", gzip.decompress(data[start:])
+                elif data[start : start + 1] == b"\x78":
+                    try:
+                        yield f"{file} inflated", zlib.decompressobj().decompress(data[start:])
+                    except zlib.error:
+                        continue
+
+
+def check_nothing_leaks(path: Path) -> None:
+    found = list(stored_bytes(path))
+    assert found
+    for name, data in found:
+        at = data.find(b"Zq")
+        assert at < 0, f"{name}: {data[max(0, at - 60) : at + 40]!r}"
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+def test_saved_data_holds_no_secret(tmp_path: Path, name: str) -> None:
+    PIPELINES[name]().save(tmp_path)
+    check_nothing_leaks(tmp_path)
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+def test_a_snapshot_holds_no_secret(tmp_path: Path, name: str) -> None:
+    list(PIPELINES[name]().snapshot(tmp_path))
+    check_nothing_leaks(tmp_path)
+    assert ks.explain(PIPELINES[name](), tmp_path).hit
+
+
+def test_the_recipes_are_there_all_the_same(tmp_path: Path) -> None:
+    PIPELINES["used"]().save(tmp_path)
+    recipe = ks.load(tmp_path).recipe
+    assert recipe is not None
+    assert "<secret sha256:" in str(recipe)
+
+
+def test_another_key_is_another_fingerprint_and_neither_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    list(PIPELINES["used"]().snapshot(tmp_path))
+    monkeypatch.setitem(globals(), "API_KEY", "Zq-global-9999")
+    explanation = ks.explain(PIPELINES["used"](), tmp_path)
+    assert not explanation.hit
+    assert "API_KEY" in str(explanation)
+    assert "<secret sha256:" in str(explanation)
+    assert "Zq" not in str(explanation)
+
+
+def test_a_recipe_asks_for_its_secrets_and_runs_with_them() -> None:
+    recipe = PIPELINES["used"]().to_recipe()
+    assert "Zq" not in recipe.to_json() + recipe.to_yaml()
+    with pytest.raises(RecipeError, match=r"used > password.*a secret that it does not hold"):
+        ks.from_recipe(recipe, trust=True)
+    data = {
+        "1.function > used > password": "Zq-literal-7746",
+        "1.function > used > cookie": b"Zq-keyword-7747",
+        "1.function > used > a text in it": "hf_Zqshape7748abcdefghij",
+        "1.function > used > API_KEY": API_KEY,
+        "1.function > used > CONFIG.password": CONFIG["password"],
+        "1.function > used > CONFIG.nested[0].token": "Zq-nested-7733",
+        "1.function > used default.auth_token": "Zq-default-7745",
+    }
+    again = ks.from_recipe(recipe, trust=True, data=data, on_change="error")
+    assert [int(x) for x in again] == [0, 1, 2]
+    for name in data:
+        with pytest.raises(RecipeError, match="pass data="):
+            ks.from_recipe(recipe, trust=True, data={k: v for k, v in data.items() if k != name})
+    changed = {**data, "1.function > used > API_KEY": "another"}
+    with pytest.raises(RecipeError, match="not what it was"):
+        ks.from_recipe(recipe, trust=True, data=changed, on_change="error")
+
+
+def test_no_recipe_is_stored_if_none_is_wanted(tmp_path: Path) -> None:
+    ds = ks.Dataset.range(3)
+    ds.save(tmp_path / "saved", recipe=False)
+    ks.save(ds, tmp_path / "saved too", recipe=False)
+    list(ds.snapshot(tmp_path / "snapshot", recipe=False))
+    assert not list(tmp_path.rglob("recipes/*"))
+    assert ks.load(tmp_path / "saved").recipe is None
+    ds.save(tmp_path / "with")
+    assert list(tmp_path.rglob("recipes/*"))
+
+
+class AttrDict(dict[str, Any]):
+    __getattr__ = dict.get
+
+
+INSIDE_ITSELF: list[Any] = []
+INSIDE_ITSELF.append(INSIDE_ITSELF)
+DEEP: list[Any] = []
+for _ in range(3000):
+    DEEP = [DEEP]
+ATTRIBUTES = AttrDict(a=1)
+
+
+class Hostile:
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return (Hostile, ())
+
+    @property
+    def __dict__(self) -> Any:  # type: ignore[override]
+        raise OSError("not now")
+
+
+HOSTILE = Hostile()
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x + len(INSIDE_ITSELF),
+        lambda x: x + len(DEEP),
+        lambda x: x + len(ATTRIBUTES),
+        lambda x: x if HOSTILE else -x,
+    ],
+    ids=["inside itself", "deep", "getattr", "hostile"],
+)
+def test_what_no_recipe_can_be_written_of_is_saved_and_says_why(
+    tmp_path: Path, function: Callable[[Any], Any]
+) -> None:
+    ks.Dataset.range(3).map(function).save(tmp_path)
+    assert len(list(ks.load(tmp_path))) == 3
+    assert ks.load(tmp_path).recipe is None
+    from keepset.snapshot.looking import Snapshot
+
+    assert Snapshot(tmp_path).no_recipe
+
+
+@pytest.mark.parametrize("nested", [INSIDE_ITSELF, DEEP], ids=["inside itself", "deep"])
+def test_to_recipe_says_what_is_nested_too_deeply(nested: Any) -> None:
+    with pytest.raises(RecipeError, match="nested"):
+        ks.Dataset.range(3).map(lambda x: x + len(nested)).to_recipe()
