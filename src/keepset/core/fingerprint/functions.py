@@ -11,6 +11,8 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from keepset.core.fingerprint.code import code_digest, version_note
+from keepset.core.fingerprint.dataflow import effects_of
+from keepset.core.fingerprint.effects import Effects
 from keepset.core.fingerprint.names import followed, resolved_import
 from keepset.core.fingerprint.origin import is_library_function, library_of
 from keepset.core.fingerprint.reach import Reach, reach_of
@@ -37,6 +39,7 @@ class _Reading:
     source: str
     note: str
     reach: Reach
+    effects: Effects
 
 
 # By identity and not by equality: equal code may come from sources that differ (`1 + 2` and `3`).
@@ -124,15 +127,24 @@ def _reading(code: CodeType) -> _Reading:
     node = find_source(code)
     if node is not None:
         reading = _Reading(
-            b"source" + canonical_bytes(node), canonical_source(node), "", reach_of(code)
+            b"source" + canonical_bytes(node),
+            canonical_source(node),
+            "",
+            reach_of(code),
+            effects_of(code, node),
         )
     else:
         note = f" (compiled code of {version_note()}: no source that matches it)"
         content = b"code" + version_note().encode() + code_digest(code)
-        reading = _Reading(content, "", note, reach_of(code))
+        reading = _Reading(content, "", note, reach_of(code), effects_of(code, None))
     key = id(code)
     _readings[key] = weakref.ref(code, lambda _: _readings.pop(key, None)), reading
     return reading
+
+
+def effects_of_function(value: FunctionType) -> Effects | None:
+    """What a function of the user's does to what it did not make; None for those of libraries."""
+    return None if is_library_function(value) else _reading(value.__code__).effects
 
 
 def _defaults(value: FunctionType) -> Iterator[Part]:

@@ -1,13 +1,57 @@
-"""Own state: what the walked functions themselves write while a pass runs."""
+"""Own state: what the walked functions themselves write while a pass runs.
+
+Only functions count that the pass can run: those that another one uses by name, and of classes the
+methods whose names occur in such a function. A setter that only the consumer's loop calls is not
+among them, so what it sets was changed from outside.
+"""
 
 from __future__ import annotations
 
-from types import FunctionType
+import functools
+from collections import defaultdict
+from collections.abc import Iterator
+from types import CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
 
+import numpy as np
+
+from keepset.core.fingerprint.effects import ANY_KEY, Call, Write
+from keepset.core.fingerprint.functions import effects_of_function
 from keepset.core.fingerprint.graph import Graph
+from keepset.core.fingerprint.origin import is_library_class
 from keepset.core.fingerprint.reach import reach_of
 from keepset.core.fingerprint.sketch import Part
+from keepset.core.fingerprint.targets import (
+    Bindings,
+    Dotted,
+    Inside,
+    Made,
+    Members,
+    Namespace,
+    Targets,
+)
 from keepset.core.fingerprint.vertex import Vertex
+from keepset.core.fingerprint.writers import (
+    is_container,
+    is_random_generator,
+    is_tensor,
+    method_writes,
+    written_arguments,
+)
+
+# Methods that write to an instance that is new.
+_MAKING = {"__init__", "__new__", "__post_init__", "__setstate__", "__init_subclass__"}
+# Methods that run only where something is written: `a[k] = v`, `a += b`, `a.x = v`.
+_WRITING = {
+    *("__setitem__", "__delitem__", "__setattr__", "__delattr__", "__set__", "__delete__"),
+    *(f"__i{name}__" for name in ("add", "and", "concat", "floordiv", "lshift", "matmul", "mod")),
+    *(f"__i{name}__" for name in ("mul", "or", "pow", "rshift", "sub", "truediv", "xor")),
+}
+_ATTRIBUTE_WRITERS = (setattr, delattr, object.__setattr__, object.__delattr__)
+_UNCHANGING = (str, bytes, int, float, complex, tuple, frozenset, FunctionType, ModuleType)
+# Parts of an object that do not say which of its attributes they come from.
+_SHAPELESS = ("constructor", "argument", "state", "__keepset_fingerprint__()")
+_MAX_RUNS, _MAX_DEPTH = 5_000, 6
 
 
 class OwnState:
@@ -15,39 +59,326 @@ class OwnState:
 
     Attributes:
         values: The ids of the values whose content they change.
+        items: The ids of those of which only the items change, and not the attributes.
         names: The names that they bind: the id of what holds a name, and the name.
     """
 
     def __init__(self) -> None:
         self.values: set[int] = set()
+        self.items: set[int] = set()
         self.names: set[tuple[int, str]] = set()
 
     def __bool__(self) -> bool:
-        return bool(self.values or self.names)
+        return bool(self.values or self.items or self.names)
 
     def hides(self, vertex: Vertex) -> bool:
-        return id(vertex.value) in self.values
+        return id(vertex.value) in self.values or id(vertex.value) in self.items
 
     def hides_part(self, vertex: Vertex, part: Part) -> bool:
         if part.binding is not None:
             return part.binding in self.names
-        if id(vertex.value) in self.values:
+        key = id(vertex.value)
+        if key in self.values:
             return True
         word, _, name = part.label.partition(" ")
-        return word in ("attribute", "method") and (id(vertex.value), name) in self.names
+        if key in self.items and word not in ("attribute", "class"):
+            return True
+        return word in ("attribute", "method") and (key, name) in self.names
 
 
 def own_state(graph: Graph) -> OwnState:
     """What the functions of a graph write."""
-    state = OwnState()
-    for vertex in graph.vertices:
-        if vertex.sketch is not None and vertex.sketch.kind == "function":
-            _assigned(vertex.value, state)
-    return state
+    return _Search(graph).run()
 
 
-def _assigned(function: FunctionType, state: OwnState) -> None:
-    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-    for name in reach_of(function.__code__).assigned:
-        holder = cells.get(name)
-        state.names.add((id(function.__globals__), name) if holder is None else (id(holder), ""))
+class _Search:
+    def __init__(self, graph: Graph) -> None:
+        self._graph, self._state = graph, OwnState()
+        self._by_id = {id(vertex.value): vertex for vertex in graph.vertices}
+        self._targets = Targets(effects_of_function)
+        self._seen: set[Any] = set()
+
+    @functools.cached_property
+    def _instances(self) -> dict[type, list[Any]]:
+        """The objects of the user's classes, by each class that they belong to."""
+        found: dict[type, list[Any]] = defaultdict(list)
+        for vertex in self._by_id.values():
+            kind = type(vertex.value)
+            if vertex.sketch is not None and not is_library_class(kind):
+                for base in kind.__mro__:
+                    found[base].append(vertex.value)
+        return found
+
+    @functools.cached_property
+    def _arrays(self) -> dict[int, list[int]]:
+        """The ids of the arrays that share memory, by what owns it."""
+        found: dict[int, list[int]] = defaultdict(list)
+        for vertex in self._by_id.values():
+            if isinstance(vertex.value, np.ndarray):
+                found[_memory(vertex.value)].append(id(vertex.value))
+        return found
+
+    def run(self) -> OwnState:
+        running = _running(self._graph.roots)
+        for vertex in running:
+            value, kind = vertex.value, vertex.sketch.kind if vertex.sketch else ""
+            if kind == "function":
+                self._run(value, self._targets.bound(value), 0)
+            elif kind == "class":
+                for name, function, owner in _methods(vertex, running):
+                    self._run_method(value, name, function, owner)
+            elif isinstance(value, functools.partial | MethodType):
+                for function, bound in self._targets._runs(value, [], {}):
+                    self._run(function, bound, 0)
+        return self._state
+
+    def _run_method(self, kind: type, name: str, function: FunctionType, owner: str) -> None:
+        owners: list[Any] = []
+        if owner == "instance" and name not in _MAKING and name not in _WRITING:
+            owners = self._instances.get(kind, [])
+        elif owner == "class":
+            owners = [v for v in (x.value for x in self._by_id.values()) if _is_class(v, kind)]
+        if owners:
+            self._run(function, self._targets.bound(function, [owners]), 0)
+
+    def _run(self, function: FunctionType, bindings: Bindings, depth: int) -> None:
+        """Take in what a function writes if it is called with these arguments."""
+        effects = effects_of_function(function)
+        bound = tuple((name, frozenset(map(id, found))) for name, found in sorted(bindings.items()))
+        key = id(function), bound
+        if effects is None or key in self._seen or len(self._seen) > _MAX_RUNS:
+            return
+        self._seen.add(key)
+        self._assigned(function)
+        for write in effects.writes:
+            if write.kind != "bind":
+                for value in self._targets.values(function, write.path, bindings):
+                    self._wrote(write, value, depth)
+        for call in effects.calls:
+            self._called(function, call, bindings, depth)
+
+    def _assigned(self, function: FunctionType) -> None:
+        cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+        for name in _assigned_names(function.__code__):
+            cell = cells.get(name)
+            key = (id(function.__globals__), name) if cell is None else (id(cell), "")
+            self._state.names.add(key)
+
+    def _called(self, function: FunctionType, call: Call, bindings: Bindings, depth: int) -> None:
+        if not any(call.arguments) and not any(paths for _, paths in call.keywords):
+            return
+        if depth < _MAX_DEPTH:
+            for inner, bound in self._targets.callees(function, call, bindings):
+                if any(bound.values()):
+                    self._run(inner, bound, depth + 1)
+        arguments = [self._targets.of_all(function, each, bindings) for each in call.arguments]
+        keywords = {n: self._targets.of_all(function, p, bindings) for n, p in call.keywords}
+        if not any(arguments) and not any(keywords.values()):
+            return
+        for called in self._targets.values(function, call.path, bindings):
+            self._library_call(called, arguments, keywords, call.constants)
+
+    def _library_call(
+        self,
+        called: Any,
+        arguments: list[list[Any]],
+        keywords: dict[str, list[Any]],
+        constants: tuple[Any, ...],
+    ) -> None:
+        if isinstance(called, FunctionType) and effects_of_function(called) is not None:
+            return
+        if any(called is each for each in _ATTRIBUTE_WRITERS):
+            for value in arguments[0] if arguments else ():
+                self._wrote_attribute(value, constants[1] if len(constants) > 1 else ANY_KEY)
+        name = called.name if isinstance(called, Dotted) else ""
+        for at in written_arguments(called, name):
+            for value in arguments[at] if at < len(arguments) else ():
+                self._changed(value)
+        for value in keywords.get("out", ()):
+            self._changed(value)
+        for value in (each for found in (*arguments, *keywords.values()) for each in found):
+            if is_random_generator(value):
+                self._changed(value)
+
+    def _wrote(self, write: Write, value: Any, depth: int) -> None:
+        if isinstance(value, Members | Made | Dotted):
+            return
+        if isinstance(value, Inside):
+            if write.kind not in ("method", "read"):
+                self._changed(value.container)
+        elif write.kind == "attr":
+            self._wrote_attribute(value, write.name)
+        elif write.kind == "item":
+            self._wrote_item(value, write.name, depth)
+        elif write.kind == "method":
+            if isinstance(value, Namespace):
+                if write.name in ("update", "setdefault", "pop", "clear", "__setitem__"):
+                    self._wrote_attribute(value.owner, ANY_KEY)
+            elif method_writes(value, write.name):
+                self._changed_items(value)
+        elif write.kind == "inplace":
+            if is_container(value) or is_tensor(value):
+                self._changed_items(value)
+            elif not is_library_class(type(value)):
+                self._run_writing(value, _WRITING, depth)
+        elif write.kind == "read" and hasattr(type(value), "default_factory"):
+            self._changed(value)
+
+    def _wrote_attribute(self, value: Any, name: Any) -> None:
+        if isinstance(value, Members | Made | Dotted | Inside):
+            return
+        if isinstance(value, Namespace):
+            value = value.owner
+        if not isinstance(name, str):
+            if not isinstance(value, dict | ModuleType | type):
+                self._changed(value)
+            return
+        if isinstance(value, dict):
+            self._state.names.add((id(value), name))  # the globals of a function
+            return
+        if isinstance(value, ModuleType):
+            self._state.names.add((id(vars(value)), name))
+            return
+        self._state.names.add((id(value), name))
+        vertex = self._by_id.get(id(value))
+        if vertex is not None and vertex.sketch is not None and not isinstance(value, type):
+            labels = [part.label.partition(" ")[0] for part in vertex.sketch.parts]
+            if any(label in _SHAPELESS for label in labels) or is_tensor(value):
+                self._changed(value)
+
+    def _wrote_item(self, value: Any, key: Any, depth: int) -> None:
+        if isinstance(value, Namespace):
+            self._wrote_attribute(value.owner, key)
+        elif is_library_class(type(value)) or is_tensor(value):
+            self._changed(value)
+        elif not self._run_writing(value, {"__setitem__", "__delitem__"}, depth):
+            self._changed_items(value)
+
+    def _run_writing(self, value: Any, names: set[str], depth: int) -> bool:
+        """Run methods that Python calls for a write; whether there are any of the user's own."""
+        found = [
+            vars(kind)[name]
+            for name in names
+            for kind in type(value).__mro__
+            if isinstance(vars(kind).get(name), FunctionType)
+        ]
+        for function in found:
+            if effects_of_function(function) is not None and depth < _MAX_DEPTH:
+                self._run(function, self._targets.bound(function, [[value]]), depth + 1)
+        return bool(found)
+
+    def _changed_items(self, value: Any) -> None:
+        if is_container(value) and not is_library_class(type(value)):
+            self._state.items.add(id(value))
+        else:
+            self._changed(value)
+
+    def _changed(self, value: Any) -> None:
+        if value is None or isinstance(value, (*_UNCHANGING, type)):
+            return
+        if isinstance(value, Members | Made | Dotted | Namespace):
+            return
+        if isinstance(value, Inside):
+            value = value.container
+        if isinstance(value, np.ndarray):
+            self._state.values.update(self._arrays.get(_memory(value), ()))
+        self._state.values.add(id(value))
+        if is_random_generator(value) and hasattr(value, "bit_generator"):
+            self._state.values.add(id(value.bit_generator))
+
+
+def _running(roots: list[Vertex]) -> dict[Vertex, None]:
+    """The vertices that a pass can run: of classes, only the methods that something names."""
+    found = dict.fromkeys(roots)
+    todo = list(roots)
+    named: set[str] = set()
+    waiting: list[tuple[str, Vertex]] = []
+    while todo:
+        while todo:
+            vertex = todo.pop()
+            is_class = vertex.sketch is not None and vertex.sketch.kind == "class"
+            if isinstance(vertex.value, FunctionType):
+                named |= _names_in(vertex.value.__code__)
+            for part, inner in vertex.edges:
+                if inner is None or inner in found:
+                    continue
+                if is_class and _is_gated(vertex.value, part):
+                    waiting.append((part.label.partition(" ")[2], inner))
+                else:
+                    found[inner] = None
+                    todo.append(inner)
+        still = []
+        for name, inner in waiting:
+            if inner in found:
+                continue
+            if name in named:
+                found[inner] = None
+                todo.append(inner)
+            else:
+                still.append((name, inner))
+        waiting = still
+    return found
+
+
+def _is_gated(kind: type, part: Part) -> bool:
+    word, _, name = part.label.partition(" ")
+    if word != "method" or (name.startswith("__") and name.endswith("__")):
+        return False
+    # What a library's base class declares is called by the library.
+    bases = (base for base in kind.__mro__[1:] if base is not object and is_library_class(base))
+    return not any(name in vars(base) for base in bases)
+
+
+@functools.lru_cache(maxsize=4096)
+def _names_in(code: CodeType) -> frozenset[str]:
+    """The names that a function and those inside it use, also as texts for ``getattr``."""
+    names = set(code.co_names)
+    if names & {"getattr", "methodcaller", "attrgetter"}:
+        names.update(each for each in code.co_consts if isinstance(each, str))
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            names |= _names_in(constant)
+    return frozenset(names)
+
+
+@functools.lru_cache(maxsize=4096)
+def _assigned_names(code: CodeType) -> frozenset[str]:
+    return reach_of(code).assigned
+
+
+def _methods(
+    vertex: Vertex, running: dict[Vertex, None]
+) -> Iterator[tuple[str, FunctionType, str]]:
+    """The methods of a class that run, and whether they are given an instance or the class."""
+    for part, inner in vertex.edges:
+        word, _, name = part.label.partition(" ")
+        if inner not in running or word not in ("method", "attribute"):
+            continue
+        yield from ((name, function, owner) for function, owner in _unwrapped(inner.value))
+
+
+def _unwrapped(item: Any, owner: str = "instance") -> Iterator[tuple[FunctionType, str]]:
+    if isinstance(item, FunctionType):
+        yield item, owner
+        if isinstance(inner := getattr(item, "__wrapped__", None), FunctionType):
+            yield from _unwrapped(inner, owner)
+    elif isinstance(item, classmethod):
+        yield from _unwrapped(item.__func__, "class")
+    elif isinstance(item, property):
+        for each in (item.fget, item.fset, item.fdel):
+            yield from _unwrapped(each, owner)
+    elif isinstance(item, functools.cached_property):
+        yield from _unwrapped(item.func, owner)
+    elif isinstance(item, functools._lru_cache_wrapper):
+        yield from _unwrapped(item.__wrapped__, owner)
+
+
+def _is_class(value: Any, kind: type) -> bool:
+    return isinstance(value, type) and issubclass(value, kind)
+
+
+def _memory(value: Any) -> int:
+    """The id of what owns the memory of an array."""
+    while isinstance(value, np.ndarray) and value.base is not None:
+        value = value.base
+    return id(value)

@@ -1,0 +1,67 @@
+"""Effects: what a function writes, calls and returns that it did not make itself.
+
+Values are known by where they come from: a path begins at a global or captured name, a parameter,
+an import or the result of a call, and goes on by attributes and items.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keepset.core.record import record
+
+# A root is ("global", name), ("free", name), ("param", name), ("import", Imported) or
+# ("call", path, arguments, keywords); a step is ("attr", name), ("item", key), ("each",) for
+# members, ("slice",), ("view",) for what shares memory, ("type",) or ("joined",) for `path / name`.
+Root = tuple[Any, ...]
+Step = tuple[Any, ...]
+Path = tuple[Root, tuple[Step, ...]]
+Paths = frozenset[Path]
+
+_NONE: Paths = frozenset()
+# Stands for the key of an item that is not known before the function runs.
+ANY_KEY = ("any key",)
+
+
+@record
+class Write:
+    """Something that is written or may be.
+
+    ``kind`` is ``"bind"`` (the name at the end of a path), ``"attr"`` or ``"item"`` of it,
+    ``"inplace"`` (``+=`` and its kind), ``"method"`` that is taken from it, ``"read"`` of an item.
+    """
+
+    kind: str
+    path: Path
+    name: Any = None
+
+
+@record
+class Call:
+    """A call: of what, with which values, and on which parameters the arguments depend."""
+
+    path: Path
+    arguments: tuple[Paths, ...]
+    keywords: tuple[tuple[str, Paths], ...]
+    constants: tuple[Any, ...]
+    depends: frozenset[str]
+    is_empty: bool
+
+
+@record
+class Effects:
+    """What a function does to what it did not make itself.
+
+    Attributes:
+        parameters: The names of its positional parameters.
+        writes: What it writes.
+        calls: What it calls.
+        returns: Where what it returns comes from.
+        uses: All names from outside that it uses, with their attributes.
+    """
+
+    parameters: tuple[str, ...] = ()
+    writes: tuple[Write, ...] = ()
+    calls: tuple[Call, ...] = ()
+    returns: Paths = _NONE
+    uses: Paths = _NONE

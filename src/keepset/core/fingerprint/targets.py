@@ -1,0 +1,338 @@
+"""Targets: the objects that the paths of a function's effects lead to, without running anything."""
+
+from __future__ import annotations
+
+import builtins
+import collections
+import functools
+import importlib.util
+import itertools
+import pathlib
+import sys
+import types
+from collections.abc import Callable, Sequence
+from types import FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from keepset.core.fingerprint.effects import ANY_KEY, Call, Effects, Path, Paths
+from keepset.core.fingerprint.reach import Imported
+from keepset.core.fingerprint.writers import is_container, is_random_generator, is_tensor
+from keepset.core.record import record
+
+Bindings = dict[str, list[Any]]
+
+# Of larger containers, the members are not looked at one by one.
+_MAX_MEMBERS = 200
+_MAX_VALUES = 500
+_MAX_DEPTH = 5
+_MISSING = object()
+
+
+@record
+class Inside:
+    """Something inside a container that is too large to be looked into."""
+
+    container: Any
+
+
+@record
+class Members:
+    """Something new that holds the members of a container: a copy, a slice, its items."""
+
+    container: Any
+
+
+@record
+class Namespace:
+    """The ``__dict__`` of an object, or the globals of a function."""
+
+    owner: Any
+
+
+@record
+class Made:
+    """A new instance of a class, which is made when the function runs."""
+
+    kind: type
+
+
+@record
+class Dotted:
+    """Something in a module that is not loaded yet, by its full name."""
+
+    name: str
+
+
+class Targets:
+    """Looks paths up in the globals, cells and arguments of real functions."""
+
+    def __init__(self, effects: Callable[[FunctionType], Effects | None]) -> None:
+        self._effects = effects
+
+    def values(
+        self, function: FunctionType, path: Path, bindings: Bindings, depth: int = 0
+    ) -> list[Any]:
+        """What a path may stand for while ``function`` runs with these arguments."""
+        root, steps = path
+        found = self._root(function, root, bindings, depth)
+        for step in steps:
+            found = [inner for value in found for inner in self._step(value, step, depth)][
+                :_MAX_VALUES
+            ]
+        return found
+
+    def of_all(
+        self, function: FunctionType, paths: Paths, bindings: Bindings, depth: int = 0
+    ) -> list[Any]:
+        return [value for path in paths for value in self.values(function, path, bindings, depth)][
+            :_MAX_VALUES
+        ]
+
+    def callees(
+        self, function: FunctionType, call: Call, bindings: Bindings
+    ) -> list[tuple[FunctionType, Bindings]]:
+        """The user's functions that a call runs, with what they are given."""
+        arguments = [self.of_all(function, each, bindings) for each in call.arguments]
+        keywords = {name: self.of_all(function, each, bindings) for name, each in call.keywords}
+        called = self.values(function, call.path, bindings)
+        return [pair for value in called for pair in self._runs(value, arguments, keywords)]
+
+    def bound(
+        self,
+        function: FunctionType,
+        arguments: Sequence[list[Any]] = (),
+        keywords: dict[str, list[Any]] | None = None,
+    ) -> Bindings:
+        """The parameters of a function with what is passed, and its defaults."""
+        code = function.__code__
+        names = code.co_varnames[: code.co_argcount]
+        result: Bindings = {}
+        defaults = function.__defaults__ or ()
+        for name, default in zip(names[len(names) - len(defaults) :], defaults, strict=True):
+            result[name] = [default]
+        for name, default in (function.__kwdefaults__ or {}).items():
+            result[name] = [default]
+        result.update(zip(names, map(list, arguments), strict=False))
+        result.update(keywords or {})
+        return result
+
+    def _runs(
+        self, value: Any, arguments: list[list[Any]], keywords: dict[str, list[Any]]
+    ) -> list[tuple[FunctionType, Bindings]]:
+        for _ in range(_MAX_DEPTH):
+            if isinstance(value, MethodType):
+                value, arguments = value.__func__, [[value.__self__], *arguments]
+            elif isinstance(value, functools.partial):
+                keywords = {name: [item] for name, item in value.keywords.items()} | keywords
+                value, arguments = value.func, [*([item] for item in value.args), *arguments]
+            elif isinstance(value, functools._lru_cache_wrapper):
+                value = value.__wrapped__
+            elif isinstance(value, type):
+                value, arguments = _in_class(value, "__init__"), [[], *arguments]
+            elif not isinstance(value, FunctionType | types.BuiltinFunctionType):
+                call = _in_class(type(value), "__call__")
+                if not isinstance(call, FunctionType):
+                    return []
+                value, arguments = call, [[value], *arguments]
+            else:
+                break
+        if isinstance(value, FunctionType) and self._effects(value) is not None:
+            return [(value, self.bound(value, arguments, keywords))]
+        return []
+
+    def _root(self, function: FunctionType, root: Any, bindings: Bindings, depth: int) -> list[Any]:
+        match root:
+            case ("param", name):
+                return bindings.get(name, [])
+            case ("global", name):
+                found = function.__globals__.get(name, getattr(builtins, name, _MISSING))
+                return [] if found is _MISSING else [found]
+            case ("free", name):
+                at = function.__code__.co_freevars.index(name)
+                try:
+                    return [(function.__closure__ or ())[at].cell_contents]
+                except (ValueError, IndexError):
+                    return []
+            case ("import", imported):
+                return [_imported(imported, function.__globals__)]
+            case ("globals",):
+                return [Namespace(function.__globals__)]
+            case ("call", path, arguments, keywords) if depth < _MAX_DEPTH:
+                return self._results(function, path, arguments, keywords, bindings, depth + 1)
+        return []
+
+    def _results(
+        self,
+        function: FunctionType,
+        path: Path,
+        arguments: tuple[Paths, ...],
+        keywords: tuple[tuple[str, Paths], ...],
+        bindings: Bindings,
+        depth: int,
+    ) -> list[Any]:
+        results: list[Any] = []
+        for called in self.values(function, path, bindings, depth):
+            if isinstance(called, type):
+                results.append(Made(called))
+                continue
+            given = [self.of_all(function, each, bindings, depth) for each in arguments]
+            named = {name: self.of_all(function, each, bindings, depth) for name, each in keywords}
+            for inner, bound in self._runs(called, given, named):
+                effects = self._effects(inner)
+                if effects is not None:
+                    results += self.of_all(inner, effects.returns, bound, depth)
+        return results
+
+    def _step(self, value: Any, step: tuple[Any, ...], depth: int) -> list[Any]:
+        if isinstance(value, Inside):
+            return [value]
+        match step:
+            case ("attr", name):
+                return self._attribute(value, name, depth)
+            case ("item", key):
+                return self._item(value, key, depth)
+            case ("each",):
+                return _members(value)
+            case ("members",):
+                return [Members(value)]
+            case ("slice",):
+                return [value] if is_tensor(value) else [Members(value)]
+            case ("view",):
+                return [value] if is_tensor(value) else []
+            case ("type",):
+                return [type(value)]
+            case ("joined",):
+                is_path = isinstance(value, pathlib.PurePath | Made)
+                return [value] if is_path else []
+        return []
+
+    def _attribute(self, value: Any, name: str, depth: int) -> list[Any]:
+        if isinstance(value, Dotted):
+            return [Dotted(f"{value.name}.{name}")]
+        if isinstance(value, Members | Namespace | Made):
+            return []
+        if name == "__dict__":
+            return [Namespace(value)]
+        if name == "__class__":
+            return [type(value)]
+        if isinstance(value, ModuleType):
+            found = vars(value).get(name, _MISSING)
+            return [Dotted(f"{value.__name__}.{name}") if found is _MISSING else found]
+        if isinstance(value, type):
+            return _plain(_in_class(value, name), value)
+        own = _own_dict(value).get(name, _MISSING)
+        if own is not _MISSING:
+            return [own]
+        return self._class_attribute(value, name, depth)
+
+    def _class_attribute(self, value: Any, name: str, depth: int) -> list[Any]:
+        found = _in_class(type(value), name)
+        if isinstance(found, FunctionType):
+            return [MethodType(found, value)]
+        if isinstance(found, property):
+            return self._returned(found.fget, value, depth)
+        if isinstance(found, types.MemberDescriptorType):
+            try:
+                return [found.__get__(value)]
+            except AttributeError:
+                return []
+        if isinstance(found, types.MethodDescriptorType):
+            return [found.__get__(value)]
+        if isinstance(value, np.ufunc) or is_random_generator(value):
+            return [getattr(value, name)] if hasattr(type(value), name) else []
+        return _plain(found, type(value))
+
+    def _item(self, value: Any, key: Any, depth: int) -> list[Any]:
+        if isinstance(value, Namespace):
+            return [] if key == ANY_KEY else _in_namespace(value, key)
+        if isinstance(value, Members):
+            return _members(value.container)
+        if isinstance(value, np.ndarray):
+            # A row is a view; what an array of numbers picks is a copy.
+            return [value] if isinstance(key, int) and value.ndim > 1 else []
+        own = _in_class(type(value), "__getitem__")
+        if isinstance(own, FunctionType):
+            return self._returned(own, value, depth)
+        if key == ANY_KEY:
+            return _members(value)
+        try:
+            if isinstance(value, dict):
+                return [dict.__getitem__(value, key)] if key in value else []
+            if isinstance(value, list | tuple | collections.deque) and isinstance(key, int):
+                return [value[key]]
+        except (IndexError, TypeError):
+            return []
+        return []
+
+    def _returned(self, function: Any, owner: Any, depth: int) -> list[Any]:
+        """What a method of the user's returns for its owner."""
+        effects = self._effects(function) if isinstance(function, FunctionType) else None
+        if effects is None or depth >= _MAX_DEPTH:
+            return []
+        return self.of_all(function, effects.returns, self.bound(function, [[owner]]), depth + 1)
+
+
+def _plain(found: Any, owner: type) -> list[Any]:
+    if found is _MISSING:
+        return []
+    if isinstance(found, staticmethod):
+        return [found.__func__]
+    if isinstance(found, classmethod):
+        return [MethodType(found.__func__, owner)]
+    return [found]
+
+
+def _in_class(kind: type, name: str) -> Any:
+    for base in kind.__mro__:
+        if name in vars(base):
+            return vars(base)[name]
+    return _MISSING
+
+
+def _own_dict(value: Any) -> dict[str, Any]:
+    try:
+        found = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _in_namespace(namespace: Namespace, key: Any) -> list[Any]:
+    owner = namespace.owner
+    held = owner if isinstance(owner, dict) else _own_dict(owner)
+    found = held.get(key, _MISSING) if isinstance(key, str) else _MISSING
+    return [] if found is _MISSING else [found]
+
+
+def _members(value: Any) -> list[Any]:
+    if isinstance(value, Members):
+        return _members(value.container)
+    if isinstance(value, np.ndarray):
+        return [value] if value.ndim > 1 else []
+    if not is_container(value) and not isinstance(value, tuple | frozenset):
+        return []
+    if len(value) > _MAX_MEMBERS:
+        return [Inside(value)]
+    members = dict.values(value) if isinstance(value, dict) else iter(value)
+    return list(itertools.islice(members, _MAX_MEMBERS))
+
+
+def _imported(imported: Imported, namespace: dict[str, Any]) -> Any:
+    """What an import inside a function binds; libraries are not loaded for that."""
+    try:
+        dots = "." * imported.level
+        package = namespace.get("__package__") or ""
+        name = importlib.util.resolve_name(dots + imported.module, package)
+    except ImportError:
+        return Dotted(imported.module)
+    module = sys.modules.get(name)
+    if module is None:
+        return Dotted(".".join(filter(None, (name, imported.attribute))))
+    if imported.attribute is None:
+        return module
+    found = vars(module).get(imported.attribute, _MISSING)
+    if found is _MISSING:
+        found = sys.modules.get(f"{name}.{imported.attribute}", _MISSING)
+    return Dotted(f"{name}.{imported.attribute}") if found is _MISSING else found

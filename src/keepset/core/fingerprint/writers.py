@@ -1,0 +1,128 @@
+"""Writers: which methods and functions of Python and NumPy change what they are given."""
+
+from __future__ import annotations
+
+import array
+import collections
+import functools
+import random
+import sys
+import types
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from keepset.core.fingerprint.origin import is_library_function
+
+_CONTAINERS = (list, dict, set, collections.deque, bytearray, array.array)
+_MUTATORS = {
+    *("__delitem__", "__iadd__", "__iand__", "__imul__", "__ior__", "__isub__", "__setitem__"),
+    *("add", "append", "appendleft", "byteswap", "clear", "difference_update", "discard", "extend"),
+    *("extendleft", "frombytes", "fromlist", "insert", "intersection_update", "move_to_end", "pop"),
+    *("popitem", "popleft", "remove", "reverse", "rotate", "setdefault", "sort", "subtract"),
+    *("symmetric_difference_update", "update"),
+}
+_ARRAY_MUTATORS = {
+    *("__delitem__", "__iadd__", "__imul__", "__isub__", "__itruediv__", "__setitem__"),
+    *("fill", "itemset", "partition", "put", "resize", "setfield", "sort"),
+}
+# Functions that write one of their arguments, by the argument's number.
+_FUNCTIONS = {
+    "bisect": {"insort": 0, "insort_left": 0, "insort_right": 0},
+    "heapq": {
+        **dict.fromkeys(("heapify", "heappop", "heappush", "heappushpop", "heapreplace"), 0),
+        **dict.fromkeys(("_heapify_max", "_heappop_max", "_heapreplace_max"), 0),
+    },
+    "numpy": dict.fromkeys(
+        ("copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"), 0
+    ),
+    "numpy.random": {"shuffle": 0},
+    "operator": dict.fromkeys(
+        ("delitem", "iadd", "iand", "iconcat", "imul", "ior", "isub", "itruediv", "setitem"), 0
+    ),
+    "random": {"shuffle": 0},
+}
+# What asks a random generator for its state moves nothing.
+_ASKING = {"bit_generator", "get_state", "getstate", "spawn", "seed_seq", "state"}
+
+
+def is_random_generator(value: Any) -> bool:
+    """Whether asking this value for numbers changes it."""
+    if isinstance(value, random.Random):
+        return True
+    if "numpy.random" in sys.modules and isinstance(
+        value, np.random.Generator | np.random.RandomState | np.random.BitGenerator
+    ):
+        return True
+    return type(value).__name__ == "Generator" and type(value).__module__ == "torch"
+
+
+def is_container(value: Any) -> bool:
+    """Whether this is one of Python's containers that can be changed, or derived from one."""
+    return isinstance(value, _CONTAINERS)
+
+
+def is_tensor(value: Any) -> bool:
+    return isinstance(value, np.ndarray) or (
+        type(value).__module__.partition(".")[0] == "torch" and hasattr(type(value), "data_ptr")
+    )
+
+
+def method_writes(value: Any, name: str) -> bool:
+    """Whether calling a method that comes with Python or a library changes the value itself."""
+    if is_random_generator(value):
+        return name not in _ASKING and not name.startswith("__")
+    if isinstance(value, np.ndarray):
+        return name in _ARRAY_MUTATORS
+    if is_tensor(value):
+        return name.endswith("_") and not name.endswith("__")
+    if not is_container(value) or name not in _MUTATORS:
+        return False
+    # A method of the user's own says itself what it writes.
+    found = next((vars(kind)[name] for kind in type(value).__mro__ if name in vars(kind)), None)
+    if isinstance(found, types.FunctionType):
+        return is_library_function(found)
+    return found is not None
+
+
+def written_arguments(function: Any, name: str = "") -> Iterator[int]:
+    """The numbers of the arguments that a function of a library writes.
+
+    Of a library that is not loaded yet, the full ``name`` of the function is known and no more.
+    """
+    if name:
+        module, _, last = name.rpartition(".")
+        if last in _FUNCTIONS.get(module, {}):
+            yield _FUNCTIONS[module][last]
+        return
+    known = _known_functions().get(id(function))
+    if known is not None and known[0] is function:
+        yield known[1]
+        return
+    owner, name = getattr(function, "__self__", None), getattr(function, "__name__", "")
+    if (isinstance(owner, np.ufunc) and name == "at") or (
+        is_random_generator(owner) and name == "shuffle"
+    ):
+        yield 0
+    elif isinstance(function, types.MethodDescriptorType | types.WrapperDescriptorType):
+        kind = function.__objclass__
+        if (issubclass(kind, _CONTAINERS) and name in _MUTATORS) or (
+            issubclass(kind, np.ndarray) and name in _ARRAY_MUTATORS
+        ):
+            yield 0
+
+
+def _known_functions() -> dict[int, tuple[Any, int]]:
+    return _functions_of(tuple(name for name in _FUNCTIONS if name in sys.modules))
+
+
+@functools.cache
+def _functions_of(modules: tuple[str, ...]) -> dict[int, tuple[Any, int]]:
+    found: dict[int, tuple[Any, int]] = {}
+    for module in modules:
+        for name, argument in _FUNCTIONS[module].items():
+            function = getattr(sys.modules[module], name, None)
+            if function is not None:
+                found[id(function)] = function, argument
+    return found
