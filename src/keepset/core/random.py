@@ -169,11 +169,13 @@ def seeds_are_set() -> bool:
 class Randomness:
     """A stage's seed and how often it has been started: the only thing about a node that moves.
 
-    ``rerandomize`` says whether each pass over the data draws anew, as in TensorFlow.
+    ``rerandomize`` says whether each pass over the data draws anew, as in TensorFlow. ``is_set``
+    says whether ``set_seed`` chose ``drawn``, so that it is the same in every process.
     """
 
     seed: int | None
     rerandomize: bool = True
+    is_set: bool = field(default_factory=seeds_are_set)
     drawn: int = field(default_factory=_defaults.draw)
     _passes: Iterator[int] = field(default_factory=itertools.count, repr=False)
     _lock: Any = field(default_factory=threading.Lock, repr=False)
@@ -181,6 +183,11 @@ class Randomness:
     @property
     def effective_seed(self) -> int:
         return self.drawn if self.seed is None else self.seed
+
+    @property
+    def known_seed(self) -> int | None:
+        """The seed, if it is the same in every process; None where chance chose it."""
+        return self.effective_seed if self.is_set else self.seed
 
     def next_pass(self) -> int:
         return next(self._passes)
@@ -192,4 +199,4 @@ class Randomness:
             self._passes = itertools.count(max(reached, number + 1))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Randomness, (self.seed, self.rerandomize, self.drawn)
+        return Randomness, (self.seed, self.rerandomize, self.is_set, self.drawn)

@@ -33,6 +33,8 @@ class BucketBySequenceLength(Node):
     known without running them, that is the first dimension of each leaf.
     """
 
+    opens_pipelines = True
+
     parent: Node = upstream()
     element_length_func: Callable[..., Any]
     bucket_boundaries: tuple[int, ...]
@@ -42,8 +44,7 @@ class BucketBySequenceLength(Node):
     pad_to_bucket_boundary: bool = False
     no_padding: bool = False
     drop_remainder: bool = False
-    # The class of datasets that functions get: each has the same elements.
-    wrap: Callable[[Node], Any] = parameter(identity=False, recipe=False)
+    wrap: Callable[[Node], Any] = parameter(recipe=False)  # whoever reads a recipe has its own
     source: Randomness = field(default_factory=lambda: Randomness(None))
 
     def __post_init__(self) -> None:

@@ -38,8 +38,7 @@ class GroupByWindow(Node):
     window_size: int | None = None
     window_size_func: Callable[[Any], Any] | None = None
     smallest_window: int = 1  # no window of window_size_func is smaller than this
-    # The class of datasets that functions get: each has the same elements.
-    wrap: Callable[[Node], Any] = parameter(identity=False, recipe=False)
+    wrap: Callable[[Node], Any] = parameter(recipe=False)  # whoever reads a recipe has its own
     source: Randomness = field(default_factory=lambda: Randomness(None))
 
     def __post_init__(self) -> None:

@@ -31,8 +31,7 @@ class Window(Node):
     shift: int
     stride: int = 1
     drop_remainder: bool = False
-    # The class of datasets that functions get: each has the same elements.
-    wrap: Callable[[Node], Any] = parameter(identity=False, recipe=False)
+    wrap: Callable[[Node], Any] = parameter(recipe=False)  # whoever reads a recipe has its own
 
     def __post_init__(self) -> None:
         for name in ("size", "shift", "stride"):

@@ -21,7 +21,7 @@ from keepset.errors import CorruptSnapshotError, SnapshotMismatchError
 from keepset.exchange.tensorflow.components import spec_of_dtypes, stored_dtype
 from keepset.exchange.tensorflow.datatypes import number_of_dtype
 from keepset.exchange.tensorflow.records import MOST_BYTES
-from keepset.exchange.tensorflow.saved_files import SavedFiles
+from keepset.exchange.tensorflow.saved_files import CHUNKS, SavedFiles
 from keepset.exchange.tensorflow.shard_reader import ShardReader
 from keepset.storage import Store, open_store
 
@@ -158,6 +158,20 @@ class TensorflowSaved(Node):
 
     def obstacle(self) -> str | None:
         return f"{self.title} only goes forward; save() it, or `keepset convert` it, first"
+
+    @property
+    def outside(self) -> Any:
+        # A run has a name of its own, which its files have in theirs. Those of distributed_save are
+        # numbered, so that other elements have the same names.
+        names = {name for shard in self.saved.shards for name in shard}
+        if not any(name.startswith(CHUNKS) for name in names):
+            return None
+        store = open_store(self.saved.url, **(self.store_options or {}))
+        return sorted(
+            (info.name, info.size_bytes, info.version or info.modified_s)
+            for info in store.list(CHUNKS)
+            if info.name in names
+        )
 
     @property
     def parameters(self) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from keepset.storage import Store
 
 METADATA: Final = "snapshot.metadata"
 SPEC: Final = "dataset_spec.pb"
+CHUNKS: Final = "chunks/"  # of what several workers wrote
 _SHARD: Final = re.compile(r"(\d+)\.shard/(\d+)\.snapshot")
 _LEGACY: Final = re.compile(r"(\d+)\.snapshot")
 _CHUNK: Final = re.compile(r"chunk_(\d+)_(\d+)(?:_(\d+))?")
@@ -196,10 +197,10 @@ def _distributed_files(store: Store, spec: Spec) -> SavedFiles:
             path=store.url,
         )
     chunks = []
-    for name in _names(store, "chunks/"):
+    for name in _names(store, CHUNKS):
         if match := _CHUNK.fullmatch(name):
             count = None if match[3] is None else int(match[3])
-            chunks.append((int(match[1]), int(match[2]), f"chunks/{name}", count))
+            chunks.append((int(match[1]), int(match[2]), f"{CHUNKS}{name}", count))
     streams: dict[int, list[str]] = {}
     for stream, _, name, _ in sorted(chunks):
         streams.setdefault(stream, []).append(name)

@@ -54,12 +54,14 @@ class Location:
         return read_recipe(store, Log(store).read(self.commit).body)
 
     def __keepset_fingerprint__(self) -> Any:
-        # By content, so that a copy of a saved data set elsewhere counts as the same.
+        # By content, so that a copy of a saved dataset elsewhere counts as the same.
         manifest = self.kept.manifest
+        order = manifest.order and (manifest.order.pattern, manifest.order.elements)
         chunks = [
             (chunk.shard, chunk.entry.rows, chunk.entry.checksums) for chunk in manifest.chunks
         ]
-        return repr(manifest.spec), chunks
+        # Where nothing is checked, damage becomes elements: they are not those of a checked pass.
+        return repr(manifest.spec), chunks, order, self.verify
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Location, (self.url, self.commit, self._options, self._verify)
