@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from types import CodeType
 from typing import Any
 
-from keepset.core.fingerprint.effects import ANY_KEY, Call, Effects, Path, Write
+from keepset.core.fingerprint.effects import ANY_KEY, Call, Effects, Path, Paths, Write
+from keepset.core.fingerprint.reach import Reach, reach_of
 from keepset.core.fingerprint.scopes import bound_names, captures, imports_of, own_nodes, parameters
 from keepset.core.fingerprint.syntax import FunctionNode
 
@@ -29,13 +30,27 @@ _SAME_MEMBERS = {"list", "tuple", "iter", "reversed", "sorted", "filter"}
 
 
 def effects_of(code: CodeType, node: FunctionNode | None) -> Effects:
-    """The effects of a function; without a source none are known."""
+    """The effects of a function; without a source only the names that it uses are known."""
     if node is None:
-        return Effects()
+        return Effects(uses=_uses(reach_of(code), set(code.co_freevars)))
     try:
         return _Analysis(code, node).effects()
     except RecursionError:
         return Effects()
+
+
+def _uses(reach: Reach, free: set[str]) -> Paths:
+    found: set[Path] = set()
+    for name, chains in reach.names.items():
+        for chain in chains:
+            root = ("free" if name in free else "global", name)
+            found.add((root, tuple(("attr", each) for each in chain)))
+    for imported, chains in reach.imports.items():
+        for chain in chains:
+            found.add((("import", imported), tuple(("attr", each) for each in chain)))
+    return frozenset(
+        (root, steps[:count]) for root, steps in found for count in range(len(steps) + 1)
+    )
 
 
 class _Value:
@@ -467,10 +482,17 @@ class _Analysis:
         )
         given = tuple(value.paths for value in arguments)
         named = tuple((name, value.paths) for name, value in keywords)
+        modes = tuple(
+            (each.arg, each.value.value)
+            for each in node.keywords
+            if each.arg and isinstance(each.value, ast.Constant) and type(each.value.value) is str
+        )
         results: set[Path] = set()
         for path in function.paths:
             is_empty = not node.args and not node.keywords
-            self._calls[Call(path, given, named, constants, depends, is_empty)] = None
+            self._calls[
+                Call(path, given, named, constants, depends | function.depends, is_empty, modes)
+            ] = None
             if _calls_in(path) < _MAX_CALLS:
                 results.add((("call", path, given, named), ()))
         result = _Value(results, depends | function.depends)

@@ -38,7 +38,11 @@ class Write:
 
 @record
 class Call:
-    """A call: of what, with which values, and on which parameters the arguments depend."""
+    """A call: of what, with which values, and on which parameters it depends.
+
+    ``constants`` are the positional arguments that are written as constants, ``modes`` the keyword
+    arguments that are written as texts.
+    """
 
     path: Path
     arguments: tuple[Paths, ...]
@@ -46,6 +50,7 @@ class Call:
     constants: tuple[Any, ...]
     depends: frozenset[str]
     is_empty: bool
+    modes: tuple[tuple[str, str], ...] = ()
 
 
 @record

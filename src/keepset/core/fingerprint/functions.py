@@ -176,34 +176,38 @@ def _used(value: FunctionType, reach: Reach) -> Iterator[Part]:
     for name, chains in reach.names.items():
         if name not in free and name in value.__globals__:
             found = followed(name, value.__globals__[name], chains)
-            held = {name: (id(value.__globals__), name)}
-            yield from _labelled("global", found, held | _held(value.__globals__[name], found))
-    for imported, chains in reach.imports.items():
-        name = imported.attribute or imported.module
+            held = _held(name, value.__globals__[name], found)
+            held[name] = id(value.__globals__), name
+            yield from _labelled("global", found, held)
+    names = [imported.attribute or imported.module for imported in reach.imports]
+    for name, (imported, chains) in zip(names, reach.imports.items(), strict=True):
+        if names.count(name) > 1:
+            name = ".".join(filter(None, (imported.whole, imported.attribute)))
         content = resolved_import(imported, value.__globals__)
         found = followed(name, content, chains)
-        yield from _labelled("imported", found, _held(content, found))
+        held = _held(name, content, found)
+        yield from _labelled("imported", found, held, f" of {imported.whole}")
 
 
-def _held(value: Any, found: list[tuple[str, Any]]) -> dict[str, tuple[int, str]]:
+def _held(name: str, value: Any, found: list[tuple[str, Any]]) -> dict[str, tuple[int, str]]:
     """What holds each of the names that were followed through modules."""
     result: dict[str, tuple[int, str]] = {}
     for where, _ in found:
-        owner = value
-        *between, last = where.split(".")
-        for name in between[1:]:
-            owner = vars(owner).get(name) if isinstance(owner, types.ModuleType) else None
-        if between and isinstance(owner, types.ModuleType):
-            result[where] = id(vars(owner)), last
+        owner, chain = value, where[len(name) + 1 :].split(".")
+        for attribute in chain[:-1]:
+            owner = vars(owner).get(attribute) if isinstance(owner, types.ModuleType) else None
+        if chain[-1] and isinstance(owner, types.ModuleType):
+            result[where] = id(vars(owner)), chain[-1]
     return result
 
 
 def _labelled(
-    word: str, found: list[tuple[str, Any]], held: dict[str, tuple[int, str]]
+    word: str, found: list[tuple[str, Any]], held: dict[str, tuple[int, str]], origin: str = ""
 ) -> Iterator[Part]:
     for where, content in found:
         label = f"helper {where}" if _is_helper(word, content) else f"{word} {where}"
-        yield Part(label, content, f"{word} {where}".encode(), held.get(where))
+        # Of two imports that bind one name, it counts which module gave what.
+        yield Part(label, content, f"{word} {where}{origin}".encode(), held.get(where))
 
 
 def _is_helper(word: str, content: Any) -> bool:

@@ -119,13 +119,13 @@ class _Search:
         return found
 
     def run(self) -> OwnState:
-        running = _running(self._graph.roots)
-        for vertex in running:
+        found = running(self._graph.roots)
+        for vertex in found:
             value, kind = vertex.value, vertex.sketch.kind if vertex.sketch else ""
             if kind == "function":
                 self._run(value, self._targets.bound(value), 0)
             elif kind == "class":
-                for name, function, owner in _methods(vertex, running):
+                for name, function, owner in methods_of(vertex, found):
                     self._run_method(value, name, function, owner)
             elif isinstance(value, functools.partial | MethodType):
                 for function, bound in self._targets._runs(value, [], {}):
@@ -287,7 +287,7 @@ class _Search:
             self._state.values.add(id(value.bit_generator))
 
 
-def _running(roots: list[Vertex]) -> dict[Vertex, None]:
+def running(roots: list[Vertex]) -> dict[Vertex, None]:
     """The vertices that a pass can run: of classes, only the methods that something names."""
     found = dict.fromkeys(roots)
     todo = list(roots)
@@ -346,13 +346,13 @@ def _assigned_names(code: CodeType) -> frozenset[str]:
     return reach_of(code).assigned
 
 
-def _methods(
-    vertex: Vertex, running: dict[Vertex, None]
+def methods_of(
+    vertex: Vertex, found: dict[Vertex, None]
 ) -> Iterator[tuple[str, FunctionType, str]]:
     """The methods of a class that run, and whether they are given an instance or the class."""
     for part, inner in vertex.edges:
         word, _, name = part.label.partition(" ")
-        if inner not in running or word not in ("method", "attribute"):
+        if inner not in found or word not in ("method", "attribute"):
             continue
         yield from ((name, function, owner) for function, owner in _unwrapped(inner.value))
 

@@ -64,16 +64,20 @@ class Reach:
 
 def reach_of(code: CodeType) -> Reach:
     """Read the reach of a function from its bytecode, which is there even if its source is not."""
-    bound: dict[str, Imported] = {}
+    # One name may be bound by several imports, and be a global as well: all of them count.
+    bound: dict[str, list[Imported]] = defaultdict(list)
     for inner in _with_nested(code):
-        bound.update(_imports(inner))
+        for name, imported in _imports(inner):
+            bound[name].append(imported)
     names: dict[str, set[Chain]] = defaultdict(set)
-    imports: dict[Imported, set[Chain]] = {imported: set() for imported in bound.values()}
+    imports: dict[Imported, set[Chain]] = {
+        each: set() for found in bound.values() for each in found
+    }
     for inner in _with_nested(code):
-        for name, is_outer, chain in _loads(inner):
-            if name in bound:
-                imports[bound[name]].add(chain)
-            elif is_outer and name not in _OF_THE_MODULE | set(code.co_cellvars):
+        for name, is_outer, chain in _loads(inner, code):
+            for imported in bound.get(name, ()):
+                imports[imported].add(chain)
+            if is_outer and name not in _OF_THE_MODULE:
                 names[name].add(chain)
     assigned = {name for inner in _with_nested(code) for name in _assigned(inner, code)}
     return Reach(
@@ -104,15 +108,17 @@ def _instructions(code: CodeType) -> list[dis.Instruction]:
     return [found for found in dis.get_instructions(code) if found.opname not in _SILENT]
 
 
-def _loads(code: CodeType) -> Iterator[tuple[str, bool, Chain]]:
+def _loads(code: CodeType, outermost: CodeType) -> Iterator[tuple[str, bool, Chain]]:
     """Each name that is loaded, whether it comes from outside, and the attributes taken from it."""
     instructions = _instructions(code)
     for at, found in enumerate(instructions):
-        outer = found.opname in _GLOBALS or "DEREF" in found.opname
+        is_cell = "DEREF" in found.opname
         if not found.opname.startswith(("LOAD_FAST", "STORE_FAST_LOAD")) and not (
-            outer and found.opname.startswith("LOAD")
+            (is_cell or found.opname in _GLOBALS) and found.opname.startswith("LOAD")
         ):
             continue
+        # A cell may be a variable of the outermost function, which it makes itself.
+        outer = found.opname in _GLOBALS or (is_cell and found.argval in outermost.co_freevars)
         # Newer versions load two locals at once; attributes belong to the last.
         name = found.argval[-1] if isinstance(found.argval, tuple) else found.argval
         chain = []

@@ -72,7 +72,7 @@ def fingerprints_of_values(
             versions=dict(sorted(map(library_version, libraries))),
             fixed=fixed.get(root, root.digest).hex(),
             firm=firm.get(root, root.digest).hex(),
-            blind=blind_spots(reached, ignore),
+            blind=blind_spots(root, reached, ignore),
         )
         result.append(counting_versions(facts) if strict else facts)
     return result
