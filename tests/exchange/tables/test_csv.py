@@ -211,7 +211,8 @@ def test_rows_before_a_bad_one_come_first(tmp_path: Path, small_blocks: None) ->
     ("bad", "what", "dtype"),
     [
         ("1.5,a,2024-01-01", "'x' has '1.5', which is no int64", "float64"),
-        ("99999999999999999999,a,2024-01-01", "which is no int64", "float64"),
+        ("99999999999999999999,a,2024-01-01", "which is no int64", "string"),
+        ("9223372036854775808,a,2024-01-01", "which is no int64", "uint64"),
         ("abc,a,2024-01-01", "'x' has 'abc'", "string"),
         ("1,a,2024-01-01 10:00:00", "which is no date", "datetime64[s]"),
         ("1,a,2024-01-01 10:00:00.5", "which is no date", "datetime64[ns]"),

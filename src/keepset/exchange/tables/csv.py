@@ -30,6 +30,17 @@ from keepset.exchange.tables.text_blocks import (
     line_ends,
 )
 from keepset.exchange.tables.text_table import TextTable
+from keepset.exchange.tables.whole_numbers import (
+    all_whole,
+    is_exact,
+    is_whole,
+    may_be_rounded,
+    may_be_wrapped,
+    number_of,
+    rounded,
+    type_of,
+    whole_numbers,
+)
 
 _TABS: Final = (".tsv", ".tab")
 # Threads take longer to be told than a small block takes to be parsed.
@@ -136,22 +147,35 @@ class _Head:
         sample = sample.lstrip(b"\r\n")
         sample = sample[: self.records.end_of_last(sample[:SAMPLE_BYTES]) or None]
         with arrow_damage(self.place):
-            table = self._inferred(sample)
+            sample, table = self._inferred(sample)
         if table is None:
             return None
         # Text is kept as bytes. A column without any values may have some further down, and text
         # is what everything can be.
         texts = (pa.null(), pa.string())
         found = {f.name: pa.binary() if f.type in texts else f.type for f in table.schema}
+        for name, column in zip(table.column_names, table.columns, strict=True):
+            if name in given or table.column_names.count(name) > 1:
+                continue
+            if may_be_rounded(column) or may_be_wrapped(column, sample):
+                found[name] = self._type_of_numbers(name, column, sample)
         return found | {name: type for name, type in given.items() if name in found}
 
-    def _inferred(self, sample: bytes) -> pa.Table | None:
-        """Rows with the types that fit them, but for those of another width."""
+    def _type_of_numbers(self, name: str, column: pa.ChunkedArray, sample: bytes) -> pa.DataType:
+        """The type of a column with large numbers: whole ones stay whole."""
+        texts = self.form.texts(sample, self.names, name)
+        if all_whole(texts):
+            numbers = list(map(number_of, pc.unique(texts).to_pylist()))
+            return type_of(min(numbers), max(numbers))
+        return column.type
+
+    def _inferred(self, sample: bytes) -> tuple[bytes, pa.Table | None]:
+        """Rows, but for those of another width, and their values with the types that fit them."""
         try:
-            return self.form.inferred(sample, self.names)
+            return sample, self.form.inferred(sample, self.names)
         except pa.ArrowInvalid:
             rows = b"\n".join(self._of_this_width(sample, self.records.records(sample)))
-            return self.form.inferred(rows, self.names) if rows else None
+            return rows, self.form.inferred(rows, self.names) if rows else None
 
     def _of_this_width(self, data: bytes, records: Sequence[Record]) -> Iterator[bytes]:
         """Those of some records that have as many fields as there are columns."""
@@ -175,6 +199,8 @@ class _CsvRows(TextTable):
         self._head, self._form = head, head.form
         place = head.place
         rows = None
+        # Those of which the user said that they are floats may be rounded.
+        self._exact: set[str] = set(head.names) - set(node.types or {})
         if types is not None:
             fields = [(name, types[name]) for name in head.names]
             rows = ArrowRows(
@@ -205,6 +231,8 @@ class _CsvRows(TextTable):
 
     def parse(self, data: bytes) -> pa.Table:
         table = self._form.table(data, self._head.names, self._types, self._wanted)
+        for name, column in zip(self._wanted, table.columns, strict=True):
+            self._check_whole(column, name, data)
         for name in self._texts:
             place = table.schema.get_field_index(name)
             column = table.column(place)
@@ -212,6 +240,17 @@ class _CsvRows(TextTable):
             column = pc.if_else(pc.is_in(column, nulls), None, column)
             table = table.set_column(place, name, column)
         return table
+
+    def _check_whole(self, numbers: pa.ChunkedArray, name: str, data: bytes) -> None:
+        """An error if the text has a whole number that is not what was read."""
+        if name in self._exact and may_be_rounded(numbers):
+            large = whole_numbers(self._form.texts(data, self._head.names, name))
+            if not all(map(is_exact, large)):
+                raise pa.ArrowInvalid(f"{name} has a whole number that float64 would round")
+        elif may_be_wrapped(numbers, data):
+            most = (1 << (numbers.type.bit_width - 1)) - 1
+            if any(n > most for n in whole_numbers(self._form.texts(data, self._head.names, name))):
+                raise pa.ArrowInvalid(f"{name} has a number that is larger than its type")
 
     def complaint(self, record: bytes) -> str:
         names = self._head.names
@@ -223,25 +262,30 @@ class _CsvRows(TextTable):
             )
         for name in self._wanted:
             try:
-                self._form.table(record, names, self._types, [name])
-            except pa.ArrowInvalid as error:
-                return self._misfit(name, record, error)
+                table = self._form.table(record, names, self._types, [name])
+                self._check_whole(table.column(0), name, record)
+            except pa.ArrowInvalid:
+                return self._misfit(name, record)
         return f"{record!r:.80} cannot be read"
 
-    def _misfit(self, name: str, record: bytes, error: pa.ArrowInvalid) -> str:
-        texts = dict.fromkeys(self._head.names, pa.binary())
-        [value] = self._form.table(record, self._head.names, texts, [name]).column(0).to_pylist()
+    def _misfit(self, name: str, record: bytes) -> str:
+        [value] = self._form.texts(record, self._head.names, name).to_pylist()
         type = self._types[name]
         shown = value.decode(errors="backslashreplace")
+        what = f"{name!r} has {shown!r:.60}, which is no {type} as in the rows before"
+        if pa.types.is_float64(type) and is_whole(value):
+            what = rounded(name, shown)
         return (
-            f"{name!r} has {shown!r:.60}, which is no {type} as in the rows before; read it as "
-            f"another type, with types={{{name!r}: {self._better(value, type)!r}}}"
+            f"{what}; read it as another type, with types={{{name!r}: "
+            f"{self._better(value, type)!r}}}"
         )
 
     def _better(self, value: bytes, type: pa.DataType) -> str:
         """A dtype that holds a value, and those that a column had before."""
         choices = []
-        if pa.types.is_integer(type):
+        if is_whole(value):
+            choices = [(pa.uint64(), "uint64")] if pa.types.is_signed_integer(type) else []
+        elif pa.types.is_integer(type):
             choices = [(pa.float64(), "float64")]
         elif pa.types.is_date(type) or pa.types.is_timestamp(type):
             choices = [(pa.timestamp("s"), "datetime64[s]"), (pa.timestamp("ns"), "datetime64[ns]")]
@@ -288,6 +332,13 @@ class _Form(NamedTuple):
             with suppress(pa.ArrowInvalid):
                 return read(PART_BYTES, True)
         return read(len(data) + 1, is_large)
+
+    def texts(self, data: bytes, names: list[str], name: str) -> pa.ChunkedArray:
+        """The values of a column as they are written, without those that are missing."""
+        types = dict.fromkeys(names, pa.binary())
+        texts = self.table(data, names, types, [name]).column(0)
+        nulls = pa.array([value.encode() for value in self.null_values], pa.binary())
+        return texts.filter(pc.invert(pc.is_in(texts, nulls)))
 
     def inferred(self, data: bytes, names: list[str]) -> pa.Table:
         """Rows with the types that fit them."""

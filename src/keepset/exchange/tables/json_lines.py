@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.json as pa_json
 
 from keepset.core.dtypes import as_dtype
@@ -30,8 +32,18 @@ from keepset.exchange.tables.text_blocks import (
     line_ends,
 )
 from keepset.exchange.tables.text_table import TextTable
+from keepset.exchange.tables.whole_numbers import (
+    LARGE_DIGITS,
+    fits_unsigned,
+    is_exact,
+    may_be_rounded,
+    rounded,
+    type_of,
+)
 
 _BLANK: Final = b" \t\r"
+# What a line with a number has that float64 may round.
+_LARGE: Final = re.compile(rb"[0-9]{%d}" % LARGE_DIGITS)
 # Threads take longer to be told than a small block takes to be parsed.
 _PARALLEL_BYTES: Final = 128 << 10
 # Of lines that do not go with the others, while types are found.
@@ -77,6 +89,7 @@ class _JsonRows(TextTable):
             schema = pa.schema([schema.field(name) for name in rows.names])
         super().__init__(place, rows, node.on_bad_row)
         self._schema = schema
+        self._rounded = _given_floats(node.types or {})
         self._encoding = node.encoding
         # Whoever chooses keys does not want to hear of others.
         self._others = "error" if node.columns is None else "ignore"
@@ -88,7 +101,30 @@ class _JsonRows(TextTable):
         return _lines(data)
 
     def parse(self, data: bytes) -> pa.Table:
-        return _table(data, self._schema, self._others)
+        table = _table(data, self._schema, self._others)
+        if any(may_be_rounded(leaf) for _, leaf in self._exact_leaves(table)):
+            for start, stop, _ in _lines(data):
+                if _LARGE.search(data, start, stop):
+                    self._check_whole(data[start:stop])
+        return table
+
+    def _exact_leaves(self, table: pa.Table) -> Iterator[tuple[str, Any]]:
+        """The columns of floats in which whole numbers are not to be rounded."""
+        leaves = _leaves_of(zip(table.column_names, table.columns, strict=True))
+        return ((name, leaf) for name, leaf in leaves if name not in self._rounded)
+
+    def _check_whole(self, record: bytes) -> None:
+        found = _object(record)
+        if isinstance(found, dict) and self._rounded_number(found) is not None:
+            raise pa.ArrowInvalid("there is a whole number that float64 would round")
+
+    def _rounded_number(self, found: dict[str, Any]) -> tuple[str, int] | None:
+        """The first whole number that float64 would round, and its name."""
+        for field in self._schema or ():
+            for name, number in _whole_among_floats(field.type, found.get(field.name), field.name):
+                if name not in self._rounded and not is_exact(number):
+                    return name, number
+        return None
 
     def has_a_row_for_each(self, table: pa.Table, data: bytes) -> bool:
         rows: int = table.num_rows
@@ -104,6 +140,12 @@ class _JsonRows(TextTable):
                 _table(record, pa.schema([field]), "ignore")
             except pa.ArrowInvalid:
                 return _misfit(field, found.get(field.name))
+        large = self._rounded_number(found)
+        if large is not None:
+            return (
+                f"{rounded(*large)}; read it as float64 all the same, with "
+                f"types={{{large[0]!r}: 'float64'}}, or write it as a text"
+            )
         strange = _strange(found, self._schema) if self._others == "error" else None
         if strange is not None:
             return (
@@ -119,26 +161,103 @@ def _found_schema(node: ReadJsonLines, place: Place) -> pa.Schema | None:
         text = block.data.lstrip(_BLANK + b"\n")
         sample = text[: _end_of_last(text[:SAMPLE_BYTES]) or None]
         lines = [sample[start:stop] for start, stop, _ in _lines(sample)]
-        schema = _inferred(lines)
-        if schema is not None:
-            return _typed(schema, node.types or {})
+        found = _inferred(lines)
+        if found is not None:
+            table, lines = found
+            return _typed(_with_whole_numbers(table, lines), node.types or {})
     return None
 
 
-def _inferred(lines: list[bytes]) -> pa.Schema | None:
-    """The schema of those lines that agree with each other; the others are complained of later."""
-    schema: pa.Schema | None = None
+def _with_whole_numbers(table: pa.Table, lines: list[bytes]) -> pa.Schema:
+    """The schema of rows, in which columns of nothing but whole numbers are of a type that is so.
+
+    Arrow takes them for float64 as soon as one does not fit an int64.
+    """
+    leaves = _leaves_of(zip(table.column_names, table.columns, strict=True))
+    large = {name for name, leaf in leaves if may_be_rounded(leaf)}
+    if not large:
+        return table.schema
+    bounds: dict[str, tuple[int, int] | None] = {}  # None if there are others, too
+    for line in lines:
+        found = _object(line)
+        for field in table.schema:
+            value = found.get(field.name) if isinstance(found, dict) else None
+            for name, number in _numbers(field.type, value, field.name):
+                low, high = bounds.get(name, (0, 0)) or (0, 0)
+                if isinstance(number, float) or bounds.get(name, (0, 0)) is None:
+                    bounds[name] = None
+                else:
+                    bounds[name] = min(low, number), max(high, number)
+    types = {name: type_of(*each) for name in large if (each := bounds.get(name)) is not None}
+    return pa.schema(_replaced_types(table.schema, "", types))
+
+
+def _replaced_types(
+    fields: Iterable[pa.Field], path: str, types: Mapping[str, pa.DataType]
+) -> list[tuple[str, pa.DataType]]:
+    def replaced(type: pa.DataType, name: str) -> pa.DataType:
+        if pa.types.is_struct(type):
+            return pa.struct(_replaced_types(type, f"{name}.", types))
+        if is_list(type):
+            return pa.list_(replaced(type.value_type, name))
+        return types.get(name, type)
+
+    return [(field.name, replaced(field.type, path + field.name)) for field in fields]
+
+
+def _leaves_of(columns: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """The columns of floats, also those within lists and objects, by their names."""
+    for name, column in columns:
+        while is_list(column.type):
+            column = pc.list_flatten(column)
+        if pa.types.is_struct(column.type):
+            inner = (
+                (f"{name}.{field.name}", pc.struct_field(column, [i]))
+                for i, field in enumerate(column.type)
+            )
+            yield from _leaves_of(inner)
+        elif pa.types.is_float64(column.type):
+            yield name, column
+
+
+def _numbers(type: pa.DataType, value: Any, name: str) -> Iterator[tuple[str, int | float]]:
+    """The numbers in a value that are read as float64, with the names of their columns."""
+    if isinstance(value, list) and is_list(type):
+        for item in value:
+            yield from _numbers(type.value_type, item, name)
+    elif isinstance(value, dict) and pa.types.is_struct(type):
+        for field in type:
+            yield from _numbers(field.type, value.get(field.name), f"{name}.{field.name}")
+    elif isinstance(value, int | float) and pa.types.is_float64(type):
+        yield name, value
+
+
+def _whole_among_floats(type: pa.DataType, value: Any, name: str) -> Iterator[tuple[str, int]]:
+    for inner, number in _numbers(type, value, name):
+        if isinstance(number, int):
+            yield inner, number
+
+
+def _given_floats(types: Mapping[str, str]) -> set[str]:
+    """The columns that are floats because the user said so, which may be rounded."""
+    dtypes = {name: arrow_type(as_dtype(dtype)) for name, dtype in types.items()}
+    return {name for name, type in dtypes.items() if pa.types.is_floating(type)}
+
+
+def _inferred(lines: list[bytes]) -> tuple[pa.Table, list[bytes]] | None:
+    """Those lines that agree with each other, as a table; the others are complained of later."""
+    found: tuple[pa.Table, list[bytes]] | None = None
     for _ in range(_MOST_DROPPED):
         if not lines:
-            return schema
+            return found
         try:
-            return _table(b"\n".join(lines), None, "infer").schema
+            return _table(b"\n".join(lines), None, "infer"), lines
         except pa.ArrowInvalid:
             first = _first_odd(lines)
         if first:
-            schema = _table(b"\n".join(lines[:first]), None, "infer").schema
+            found = _table(b"\n".join(lines[:first]), None, "infer"), lines[:first]
         lines = lines[:first] + lines[first + 1 :]
-    return schema
+    return found
 
 
 def _first_odd(lines: list[bytes]) -> int:
@@ -272,7 +391,13 @@ def _misfit(field: pa.Field, value: Any) -> str:
     name, odd, type = _odd_value(field.type, value, field.name) or (field.name, value, field.type)
     what = f"{name!r} has {odd!r:.60}, which is no {type} as in the rows before"
     if pa.types.is_integer(type) and isinstance(odd, int | float) and not isinstance(odd, bool):
-        return f"{what}; read it as another type, with types={{{name!r}: 'float64'}}"
+        if isinstance(odd, float):
+            better = "float64"
+        elif fits_unsigned(odd) and pa.types.is_signed_integer(type):
+            better = "uint64"
+        else:
+            return f"{what}; write it as a text, or leave {field.name!r} out with columns="
+        return f"{what}; read it as another type, with types={{{name!r}: {better!r}}}"
     if pa.types.is_timestamp(type) and isinstance(odd, str):
         return f"{what}; read it as another type, with types={{{name!r}: 'string'}}"
     return f"{what}; bring it to one type, or leave {field.name!r} out with columns="
@@ -299,7 +424,10 @@ def _fits(type: pa.DataType, value: Any) -> bool:
     if isinstance(value, bool) or pa.types.is_boolean(type):
         return isinstance(value, bool) and bool(pa.types.is_boolean(type))
     if pa.types.is_integer(type):
-        return isinstance(value, int) and value.bit_length() < type.bit_width
+        if pa.types.is_unsigned_integer(type):
+            return isinstance(value, int) and 0 <= value < 1 << type.bit_width
+        most = 1 << (type.bit_width - 1)
+        return isinstance(value, int) and -most <= value < most
     if pa.types.is_floating(type):
         return isinstance(value, int | float)
     if pa.types.is_string(type):

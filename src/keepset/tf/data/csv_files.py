@@ -5,24 +5,33 @@ from __future__ import annotations
 import csv
 import glob
 import io
+import re
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from keepset.core.dtypes import DType, StringType, as_dtype, string
+from keepset.core.record import record
 from keepset.errors import ElementError, InvalidArgumentError, NoFilesError
 from keepset.tf.data.dataset import Dataset, TextLineDataset
 from keepset.tf.tensor import Tensor, array_of, tensored, untensored
 
-_INFERRED: Final = ("int32", "int64", "float32")
+_INFERRED: Final = ("int32", "int64", "uint64", "float32", "float64")
+_WHOLE: Final = re.compile(r"\s*[+-]?\d+\s*")
 
 
 class _Field:
-    """The type of a column, and what stands where nothing is written."""
+    """The type of a column, and what stands where nothing is written.
+
+    A type that was found from the first rows must hold whole numbers as they are; one that the
+    user gave may round them.
+    """
 
     def __init__(self, default: Any) -> None:
-        self.dtype, self.default = _dtype_and_default(default)
+        self.is_inferred = isinstance(default, _Inferred)
+        given = default.default if isinstance(default, _Inferred) else default
+        self.dtype, self.default = _dtype_and_default(given)
 
     def parse(self, text: str | None, na_value: str, row: str) -> Any:
         if text is None or text == na_value:
@@ -32,11 +41,33 @@ class _Field:
         if isinstance(self.dtype, StringType):
             return text.encode()
         try:
-            return self.dtype.type(text)
+            value = self.dtype.type(text)
         except (ValueError, OverflowError) as error:
             raise ElementError(
                 f"{text!r} is no {self.dtype.name}, in the row {row!r:.80}"
             ) from error
+        if self.is_inferred and not _is_exact(text, value):
+            raise ElementError(
+                f"{text!r:.60} is a whole number that {self.dtype.name} would round, in the row "
+                f'{row!r:.80}; pass the column\'s type or b"", for text, in column_defaults'
+            )
+        return value
+
+
+@record
+class _Inferred:
+    """A default of the type that was found from the first rows."""
+
+    default: Any
+
+
+def _is_exact(text: str, value: Any) -> bool:
+    """Whether a number is what is written, if that is a whole number."""
+    if value.dtype.kind != "f" or not _WHOLE.fullmatch(text):
+        return True
+    # Numbers of more than 64 bits are refused, and Python does not read thousands of digits.
+    is_short = len(text) < 40 and -(1 << 63) <= int(text) < 1 << 64
+    return is_short and bool(np.isfinite(value)) and int(value) == int(text)
 
 
 def _dtype_and_default(default: Any) -> tuple[DType, Any]:
@@ -185,8 +216,7 @@ def make_csv_dataset(
         defaults = list(column_defaults)
     else:
         looked = (files, field_delim, use_quote_delim, na_value, header, num_rows_for_inference)
-        kinds = _inferred(*looked, len(names))
-        defaults = [kinds[place] for place in places]
+        defaults = _inferred(*looked, names, places)
     chosen = [names[place] for place in places]
     if label_name is not None and label_name not in chosen:
         raise InvalidArgumentError(f"label_name {label_name!r} is none of {', '.join(chosen)}")
@@ -255,26 +285,61 @@ def _inferred(
     na_value: str,
     header: bool,
     most: int | None,
-    count: int,
+    names: Sequence[str],
+    places: Sequence[int],
 ) -> list[Any]:
     """The narrowest type that fits the first values of each column, and a default of it."""
-    kinds = [0] * count
+    guesses = [_Guess(name) for name in names]
     for row in _rows(files, delimiter, quotes, header, most):
-        for place, text in enumerate(row[:count]):
-            while text != na_value and kinds[place] < len(_INFERRED):
-                if _fits(text, _INFERRED[kinds[place]]):
-                    break
-                kinds[place] += 1
-    return [_empty(kind) for kind in kinds]
+        for guess, text in zip(guesses, row.fields, strict=False):
+            if text != na_value:
+                guess.see(text, row)
+    return [guesses[place].default() for place in places]
 
 
-def _empty(kind: int) -> Any:
-    return b"" if kind == len(_INFERRED) else np.dtype(_INFERRED[kind]).type(0)
+class _Guess:
+    """The types that a column may have, after some of its values."""
+
+    def __init__(self, name: str) -> None:
+        self._name, self._types = name, list(_INFERRED)
+        self._is_number = self._is_whole = True
+        self._where = ""
+
+    def see(self, text: str, row: _Row) -> None:
+        if not self._is_number:
+            return
+        self._types = [name for name in self._types if _fits(text, name)]
+        self._is_number = _fits(text, "float64", is_rounded=True)
+        self._is_whole = self._is_whole and _WHOLE.fullmatch(text) is not None
+        if not self._found() and not self._where:
+            self._where = f"{row.file}: line {row.line}: {self._name!r} has {text!r:.60}"
+
+    def _found(self) -> str | None:
+        """The narrowest type; a column of nothing but whole numbers has none of floats."""
+        left = (name for name in self._types if not (self._is_whole and "float" in name))
+        return next(left, None)
+
+    def default(self) -> Any:
+        if not self._is_number:
+            return b""
+        found = self._found()
+        if found is not None:
+            return _Inferred(np.dtype(found).type(0))
+        raise ElementError(
+            f"{self._where}, a number that no type has together with those before it, unless it is "
+            'rounded; pass b"", for text, or np.float64(0) in column_defaults'
+        )
+
+
+class _Row(NamedTuple):
+    file: str
+    line: int
+    fields: list[str]
 
 
 def _rows(
     files: Sequence[str], delimiter: str, quotes: bool, header: bool, most: int | None
-) -> Iterator[list[str]]:
+) -> Iterator[_Row]:
     left = most
     for file in files:
         with open(file, newline="") as lines:
@@ -283,12 +348,17 @@ def _rows(
                     if left == 0:
                         return
                     left = None if left is None else left - 1
-                    yield _split(line.rstrip("\r\n"), delimiter, quotes)
+                    fields = _split(line.rstrip("\r\n"), delimiter, quotes)
+                    yield _Row(file, number + 1, fields)
 
 
-def _fits(text: str, name: str) -> bool:
+def _fits(text: str, name: str, *, is_rounded: bool = False) -> bool:
+    """Whether a text is a number of this type; not so if the type would round a whole one."""
     try:
-        value = np.dtype(name).type(text)
+        with np.errstate(over="ignore"):
+            value = np.dtype(name).type(text)
     except (ValueError, OverflowError):
         return False
-    return name != "float32" or bool(np.isfinite(value)) or "inf" in text.lower()
+    if not is_rounded and not _is_exact(text, value):
+        return False
+    return not name.startswith("float") or bool(np.isfinite(value)) or "inf" in text.lower()
