@@ -27,6 +27,7 @@ from keepset.core.spec import Spec
 from keepset.errors import ElementError, InvalidArgumentError, ObjectMissingError
 from keepset.exchange.files.file_names import store_of
 from keepset.exchange.files.row_file import Place, RowFile
+from keepset.exchange.files.unlisted_files import unlisted_files
 
 # What helps where elements cannot be had by position.
 KEEP_FIRST: Final = "keep it with save(path), and load(path)"
@@ -51,6 +52,10 @@ class FileRows(Node):
     @abstractmethod
     def open_file(self, place: Place) -> RowFile:
         """Open one file."""
+
+    @property
+    def outside(self) -> Any:
+        return unlisted_files(self.parent, self.store_options)
 
     def cursor(self, run: Run) -> Cursor:
         return _FileRowsCursor(self, self.parent.cursor(run.input(0)))

@@ -17,6 +17,7 @@ from keepset.core.run import Run
 from keepset.core.spec import Spec, TensorSpec
 from keepset.errors import CorruptRecordError, ElementError, InvalidArgumentError
 from keepset.exchange.files.file_names import is_local, store_of
+from keepset.exchange.files.unlisted_files import unlisted_files
 from keepset.exchange.images.pictures import PixelFormat
 from keepset.nodes.parallel_rows import ParallelRowStage
 from keepset.nodes.row_loop import Step
@@ -55,6 +56,10 @@ class ReadImages(ParallelRowStage):
             )
         if self.decode:
             PixelFormat(self.size, self.channels)  # an error if there are no such pixels
+
+    @property
+    def outside(self) -> Any:
+        return unlisted_files(self.parent, self.store_options)
 
     def steps(self, run: Run) -> list[Step]:
         reader = _Reader(

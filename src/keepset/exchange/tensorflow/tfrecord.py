@@ -25,6 +25,7 @@ from keepset.errors import (
     InvalidArgumentError,
 )
 from keepset.exchange.files.file_names import store_of
+from keepset.exchange.files.unlisted_files import unlisted_files
 from keepset.exchange.tensorflow.compression import NONE, compression_named, pieces_of, sniff
 from keepset.exchange.tensorflow.masked_crc import masked_crc
 from keepset.exchange.tensorflow.record_index import index_of
@@ -64,6 +65,10 @@ class TfrecordDataset(Node):
                 f"on_corrupt={self.on_corrupt!r} is unknown; choose one of "
                 f"{', '.join(map(repr, POLICIES))}"
             )
+
+    @property
+    def outside(self) -> Any:
+        return unlisted_files(self.parent, self.store_options)
 
     def cursor(self, run: Run) -> Cursor:
         return _TfrecordCursor(self, self.parent.cursor(run.input(0)))
