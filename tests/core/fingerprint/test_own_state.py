@@ -243,3 +243,11 @@ def test_own_state_without_a_source_is_at_least_what_is_assigned() -> None:
     space["f"](1)
     assert facts(space["f"]).digest != before.digest
     assert facts(space["f"]).fixed == before.fixed
+
+
+def test_methods_of_patterns_are_followed(load: Load) -> None:
+    # CPython 3.11 crashes where such a method is bound without the type that it belongs to.
+    facts = fingerprint_of_value(
+        load("import re\nWORD = re.compile('a+')\ndef f(x):\n    return WORD.match('aa').group()").f
+    )
+    assert facts.digest

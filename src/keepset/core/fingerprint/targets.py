@@ -235,11 +235,12 @@ class Targets:
             return self._returned(found.fget, value, depth)
         if isinstance(found, types.MemberDescriptorType):
             try:
-                return [found.__get__(value)]
+                return [found.__get__(value, type(value))]
             except AttributeError:
                 return []
         if isinstance(found, types.MethodDescriptorType):
-            return [found.__get__(value)]
+            # Some methods of C types, those of patterns for one, crash if no type is given.
+            return [found.__get__(value, type(value))]
         if isinstance(value, np.ufunc) or is_random_generator(value):
             return [getattr(value, name)] if hasattr(type(value), name) else []
         return _plain(found, type(value))
