@@ -29,6 +29,9 @@ _MAX_DEPTH, _MAX_CHILDREN, _MAX_FACTS = 40, 100, 4000
 # Containers that are hashed at once if all their items are plain: there may be a million of them.
 _CONTAINERS = {"tuple", "list", "dict", "OrderedDict"}
 
+_ITEM_TAGS = [f"item {i}".encode() for i in range(8)]
+_EMPTY_OWN = {kind: digest_of(kind.__name__.encode(), b"") for kind in (tuple, list)}
+
 _VERBS = {
     "captured": "captures",
     "global": "uses the global",
@@ -169,6 +172,8 @@ class Graph:
         while todo:
             vertex = todo.pop()
             self._bounds.check(vertex, len(self._vertices))
+            if type(vertex.value) in (tuple, list) and self._close_sequence(vertex):
+                continue
             try:
                 sketch = self._sketch(vertex.value)
             except Uncountable as problem:
@@ -198,6 +203,21 @@ class Graph:
         if value is _LEFT_OUT:
             return Sketch("ignored", "left out by ignore")
         return self._rule(value)
+
+    def _close_sequence(self, vertex: Vertex) -> bool:
+        """As ``_close``, without a sketch: for a list of a million pairs."""
+        value = vertex.value
+        if self._ignore is not None or not 0 < len(value) <= len(_ITEM_TAGS):
+            return False
+        inner: list[bytes] = []
+        for tag, item in zip(_ITEM_TAGS, value, strict=False):
+            plain = token(item)
+            if plain is None:
+                return False
+            inner += tag, self._leaf_digest(item, plain)
+        vertex.own = _EMPTY_OWN[type(value)]
+        vertex.digest = digest_of(vertex.own, *inner)
+        return True
 
     def _close(self, vertex: Vertex, sketch: Sketch) -> bool:
         """Hash a container of plain values at once; its parts are made again if people ask."""
