@@ -8,6 +8,7 @@ import threading
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,8 @@ class MultipartUpload(ObjectWriter):
         self._abort = weakref.finalize(self, _abort, self._upload, os.getpid())
         self._part: Array | None = None
         self._filled = 0
-        self._given: list[tuple[Array, memoryview]] = []
+        # Parts that were handed over, each with what lives as long as its bytes may be read.
+        self._given: list[tuple[Array, weakref.ref[Array]]] = []
 
     def _write(self, view: memoryview) -> None:
         done = 0
@@ -59,9 +61,8 @@ class MultipartUpload(ObjectWriter):
 
     def _free_part(self) -> Array:
         """One that obstore no longer reads, or a new one."""
-        for number, (part, view) in enumerate(self._given):
-            with suppress(BufferError):  # it does
-                view.release()
+        for number, (part, reader) in enumerate(self._given):
+            if reader() is None:
                 del self._given[number]
                 return part
         return np.empty(PART_BYTES, np.uint8)
@@ -69,9 +70,10 @@ class MultipartUpload(ObjectWriter):
     def _hand_over(self) -> None:
         assert self._part is not None
         part, self._part, self._filled = self._part, None, 0
-        view = part.data
-        self._run(lambda: self._upload.write(view))
-        self._given.append((part, view))
+        # Every view of a view holds on to the array that the first one is of.
+        shown = part[:]
+        self._given.append((part, weakref.ref(shown)))
+        self._run(partial(self._upload.write, shown.data))
 
     def _finish(self) -> None:
         if self._part is not None:
