@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from keepset.core.dtypes import Array, as_dtype, is_numeric, storage_dtype
 from keepset.errors import ElementError
+
+# All whole numbers below are exact as float64.
+_EXACT: Final = 1 << 53
 
 
 def as_array(value: Any) -> Array:
@@ -45,12 +48,32 @@ def _array_of_list(values: list[Any] | tuple[Any, ...]) -> Array:
     # NumPy would make an S array of bytes, which drops trailing zero bytes.
     wanted = object if isinstance(first, str | bytes) else None
     try:
-        return np.array(values, dtype=wanted)
+        array = np.array(values, dtype=wanted)
     except ValueError as error:
         raise ElementError(
             f"a list with rows of unequal length cannot become an array ({error}); "
             "use keepset.Ragged.from_rows(...)"
         ) from error
+    # NumPy makes floats of whole numbers if some fit no int64 and others are small or negative.
+    if array.dtype == np.float64 and (np.abs(array) >= _EXACT).any():
+        return _with_whole_numbers(array, values)
+    return array
+
+
+def _with_whole_numbers(array: Array, values: list[Any] | tuple[Any, ...]) -> Array:
+    """The array of a list of large numbers, in which whole ones are not rounded."""
+    items = np.array(values, dtype=object).ravel().tolist()
+    whole = [int(item) for item in items if isinstance(item, int | np.integer)]
+    if len(whole) == len(items) and min(whole) >= 0 and max(whole) < 1 << 64:
+        return np.array(values, np.uint64)
+    rounded = [number for number in whole if abs(number) >= _EXACT and int(float(number)) != number]
+    if len(whole) == len(items) or rounded:
+        raise ElementError(
+            f"a list with the whole number {(rounded or [max(whole, key=abs)])[0]} cannot become "
+            "an array: no type holds it together with the others; make an array of the dtype that "
+            "you want, such as np.array(..., np.float64), which rounds it"
+        )
+    return array
 
 
 def _array_of_bytes(array: Array) -> Array:
