@@ -137,6 +137,8 @@ SOURCES = [
     "def f(x):\n    secret = b'hunter2'\n    return x",
     'def f(x):\n    user, password = "bob", "hunter2"\n    return x',
     'def f(x):\n    config["password"] = "hunter2"\n    return x',
+    'def f(x):\n    os.environ.setdefault("API_KEY", "hunter2")\n    return x',
+    'def f(x):\n    client.set_api_key("hunter2")\n    return x',
     'def f(x):\n\n    def g(password="hunter2"):\n        return password\n    return g()',
     'def f(x):\n    return f"https://bob:hunter2@host/{x}"',
     'def f(x):\n    """Use https://bob:hunter2@host."""\n    return x',
@@ -167,3 +169,15 @@ def test_ordinary_source_stays_as_it_is() -> None:
 def test_a_source_that_was_cut_is_stored_only_if_no_secret_is_named_in_it() -> None:
     assert masked_source("def f(x):\n    return (x\n...").text
     assert not masked_source("def f(x):\n    password = 'hunter2'\n    return (x\n...").text
+
+
+def test_a_secret_that_is_written_with_escapes_is_found_in_a_source() -> None:
+    secret = 'quote " and \\ and\nline'
+    source = f"def f(x):\n    return {secret!r}"
+    assert masked_source(source, (secret,)).text != source
+    assert masked_source(source).text == source
+
+
+@pytest.mark.parametrize("name", [*HIDDEN, "storage_options", "clientKwargs"])
+def test_a_source_with_the_name_of_a_secret_is_looked_at(name: str) -> None:
+    assert "Zq" not in masked_source(f"lambda x: call({{{name!r}: 'Zq-1'}})").text

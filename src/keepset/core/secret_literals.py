@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final
@@ -39,9 +40,19 @@ class MaskedSource:
     secrets: frozenset[str]
 
 
-@lru_cache(256)
+# What every name of a secret has.
+_NAMES: Final = re.compile(
+    "key|token|secret|pass|pwd|cred|auth|cookie|bearer|jwt|connection|options|kwargs", re.IGNORECASE
+)
+
+
+@lru_cache(1024)
 def masked_source(text: str, known: tuple[str, ...] = ()) -> MaskedSource:
     """Hide the secrets in the literals of a source: by name, by shape, or known from elsewhere."""
+    # Most sources have none, and parsing takes longer than to see that.
+    is_escaped = any(not each.isprintable() or set(each) & set("'\"\\") for each in known)
+    if not is_escaped and not _NAMES.search(text) and Mask(known).text(text) == text:
+        return MaskedSource(text, {}, frozenset())
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -145,8 +156,16 @@ def _named_values(node: ast.AST) -> Iterator[tuple[str, ast.AST | None]]:
             for key, value in zip(keys, values, strict=True):
                 if key is not None:
                     yield _name_of(key), value
-        case ast.Tuple(elts=[ast.Constant(value=str(name)), value]):
+        case (
+            ast.Tuple(elts=[ast.Constant(value=str(name)), value])
+            | ast.List(elts=[ast.Constant(value=str(name)), value])
+            | ast.Call(args=[ast.Constant(value=str(name)), value])
+        ):
+            # Such as ("Authorization", ...) and os.environ.setdefault("API_KEY", ...).
             if strength_of_pair((name, "")):
+                yield name, value
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=[value]):
+            if name.lower().startswith(("set_", "with_", "use_")):
                 yield name, value
         case ast.Compare(left=left, comparators=others):
             for one, other in ((left, other) for other in others):

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable
 from functools import cache, lru_cache
 from itertools import pairwise
+from types import FunctionType, MethodType
 from typing import Any, Final
 
 # How surely a name is that of a secret. Below ALL, everything is hidden, numbers included.
@@ -196,6 +197,19 @@ def strength_of_pair(value: Any) -> int:
     return strength if strength >= SURE else NONE
 
 
+def positional_name(function: Any, number: int) -> str:
+    """What a function calls its argument at a position; empty if that cannot be told."""
+    skipped = 0
+    if isinstance(function, type):
+        function, skipped = function.__init__, 1  # type: ignore[misc]
+    elif isinstance(function, MethodType):
+        function, skipped = function.__func__, 1
+    if not isinstance(function, FunctionType):
+        return ""
+    names = function.__code__.co_varnames[: function.__code__.co_argcount]
+    return names[number + skipped] if number + skipped < len(names) else ""
+
+
 def secret_texts(value: Any, strength: int = NONE, depth: int = 4) -> set[str]:
     """The texts in a value that are secret by a name, and that nothing else may contain."""
     if isinstance(value, str | bytes):
@@ -208,7 +222,7 @@ def secret_texts(value: Any, strength: int = NONE, depth: int = 4) -> set[str]:
     found: set[str] = set()
     named = value.items() if kind is dict else [("", item) for item in value]
     for name, item in named:
-        own = strength_of_name(name) if type(name) is str and name else NONE
+        own = strength_of_name(_decoded(name)) if type(name) in (str, bytes) and name else NONE
         if strength or own or not isinstance(item, str | bytes):
             found |= secret_texts(item, max(strength, own), depth - 1)
     pair = strength_of_pair(value)

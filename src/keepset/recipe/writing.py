@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import functools
 import math
+import os
 import pathlib
 import types
 from collections.abc import Iterable
@@ -27,6 +28,7 @@ from keepset.core.secrets import (
     NONE,
     Mask,
     is_secret,
+    positional_name,
     secret_texts,
     strength_of_name,
     strength_of_pair,
@@ -214,7 +216,9 @@ class RecipeWriter:
 
     def _dict(self, value: dict[Any, Any], path: str, strength: int = NONE) -> Any:
         def written(key: Any, item: Any) -> Any:
-            named = strength_of_name(key) if type(key) is str else NONE
+            named = NONE
+            if type(key) in (str, bytes):
+                named = strength_of_name(key if type(key) is str else key.decode("latin-1"))
             return self._value(item, f"{path}.{key}", max(strength, named))
 
         if all(
@@ -355,6 +359,8 @@ class RecipeWriter:
         """What only its own module can make again."""
         if isinstance(value, types.ModuleType):
             return {"$module": value.__name__}
+        if value is os.environ:
+            return {"$import": "os:environ"}  # and not what is in it
         where = import_path(value)
         if where is not None:
             return {"$import": where}
@@ -362,7 +368,7 @@ class RecipeWriter:
             return {
                 "$partial": {
                     "function": self._value(value.func, f"{path} > function"),
-                    "arguments": [self._value(item, f"{path} > argument") for item in value.args],
+                    "arguments": self._arguments(value, path),
                     "keywords": self._dict(value.keywords, f"{path} > argument"),
                 }
             }
@@ -383,6 +389,13 @@ class RecipeWriter:
         if state is None or has_content or any(own & set(vars(each)) for each in bases):
             raise self._unwritable(path, f"a value of type {type(value).__name__}")
         return {"$object": {"class": kind, "state": self._dict(dict(state), path, strength)}}
+
+    def _arguments(self, value: functools.partial[Any], path: str) -> list[Any]:
+        names = [positional_name(value.func, i) for i in range(len(value.args))]
+        return [
+            self._value(item, f"{path} > argument", strength_of_name(name))
+            for name, item in zip(names, value.args, strict=True)
+        ]
 
     def _file_name(self, name: bytes, path: str) -> Any:
         """A name as text, if it is one."""

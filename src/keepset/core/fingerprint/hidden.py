@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import os
 from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Any
@@ -9,8 +11,10 @@ from typing import Any
 from keepset.core.fingerprint.sketch import Sketch
 from keepset.core.secret_literals import masked_source
 from keepset.core.secrets import (
+    ALL,
     NONE,
     Mask,
+    positional_name,
     secret_texts,
     strength_of_name,
     strength_of_pair,
@@ -48,6 +52,12 @@ class Hidden:
         # A function or a class is no secret, and neither is what it uses.
         if callable(value):
             return NONE
+        if value is os.environ:
+            return ALL
+        if isinstance(above, functools.partial) and label.startswith("argument "):
+            number = label.removeprefix("argument ")
+            label = positional_name(above.func, int(number)) if number.isdecimal() else number
+            return max(inherited, strength_of_name(label))
         pair = strength_of_pair(above) if label == "item 1" else NONE
         return max(inherited, pair, _strength(label))
 
