@@ -114,7 +114,7 @@ def validate(parsed: Parsed) -> None:
     try:
         _validator()(data)
     except fastjsonschema.JsonSchemaValueException as error:
-        path = tuple(int(p) if p.isdigit() else p for p in map(str, error.path[1:]))
+        path = tuple(int(p) if p.isascii() and p.isdigit() else p for p in map(str, error.path[1:]))
         line = parsed.line(path)
         text = error.message.replace("data.", "").replace("data ", "the document ")
         raise RecipeError(f"{parsed.place(path)}: {_shortened(text)}", line=line) from error
