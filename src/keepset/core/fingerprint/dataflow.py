@@ -7,7 +7,7 @@ has no path, and writing to it has no effect.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from types import CodeType
 from typing import Any
 
@@ -467,18 +467,20 @@ class _Analysis:
 
     def _call(self, node: ast.Call, scope: _Scope, env: _Env) -> _Value:
         function = self._eval(node.func, scope, env)
-        arguments = [self._eval(each, scope, env) for each in node.args]
+        written = list(_spelled_out(node.args))
+        arguments = [self._eval(each, scope, env) for each in written]
         keywords = [
             (each.arg or "**", self._eval(each.value, scope, env)) for each in node.keywords
         ]
         values = [*arguments, *(value for _, value in keywords)]
         depends = frozenset[str]().union(*(value.depends for value in values))
-        if any(isinstance(each, ast.Starred) for each in node.args):
-            # Which parameter gets what is not known any more.
-            first = next(i for i, each in enumerate(node.args) if isinstance(each, ast.Starred))
-            arguments = arguments[:first]
+        starred = [i for i, each in enumerate(written) if isinstance(each, ast.Starred)]
+        if starred:
+            # Which parameter gets what behind it is not known any more.
+            keywords.append(("*", arguments[starred[0]]))
+            arguments = arguments[: starred[0]]
         constants = tuple(
-            each.value if isinstance(each, ast.Constant) else ANY_KEY for each in node.args
+            each.value if isinstance(each, ast.Constant) else ANY_KEY for each in written
         )
         given = tuple(value.paths for value in arguments)
         named = tuple((name, value.paths) for name, value in keywords)
@@ -545,6 +547,15 @@ class _Analysis:
                 result = value.step("view") if name in _VIEWS else _Value()
                 return result | first.step("view") if name in _VIEWS_OF_ARGUMENT else result
         return _Value()
+
+
+def _spelled_out(arguments: list[ast.expr]) -> Iterator[ast.expr]:
+    """Arguments, in which `*(a, b)` is `a, b`."""
+    for each in arguments:
+        if isinstance(each, ast.Starred) and isinstance(each.value, ast.Tuple | ast.List):
+            yield from _spelled_out(each.value.elts)
+        else:
+            yield each
 
 
 def _all(values: list[_Value]) -> _Value:

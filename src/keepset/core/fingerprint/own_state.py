@@ -29,6 +29,7 @@ from keepset.core.fingerprint.targets import (
     Members,
     Namespace,
     Targets,
+    in_class,
 )
 from keepset.core.fingerprint.vertex import Vertex
 from keepset.core.fingerprint.writers import (
@@ -171,8 +172,7 @@ class _Search:
             for inner, bound in self._targets.callees(function, call, bindings):
                 if any(bound.values()):
                     self._run(inner, bound, depth + 1)
-        arguments = [self._targets.of_all(function, each, bindings) for each in call.arguments]
-        keywords = {n: self._targets.of_all(function, p, bindings) for n, p in call.keywords}
+        arguments, keywords = self._targets.given(function, call.arguments, call.keywords, bindings)
         if not any(arguments) and not any(keywords.values()):
             return
         for called in self._targets.values(function, call.path, bindings):
@@ -216,6 +216,8 @@ class _Search:
                     self._wrote_attribute(value.owner, ANY_KEY)
             elif method_writes(value, write.name):
                 self._changed_items(value)
+            else:
+                self._run_descriptor(value, write.name, "__get__")
         elif write.kind == "inplace":
             if is_container(value) or is_tensor(value):
                 self._changed_items(value)
@@ -240,6 +242,7 @@ class _Search:
             self._state.names.add((id(vars(value)), name))
             return
         self._state.names.add((id(value), name))
+        self._run_descriptor(value, name, "__set__")
         vertex = self._by_id.get(id(value))
         if vertex is not None and vertex.sketch is not None and not isinstance(value, type):
             labels = [part.label.partition(" ")[0] for part in vertex.sketch.parts]
@@ -257,15 +260,28 @@ class _Search:
     def _run_writing(self, value: Any, names: set[str], depth: int) -> bool:
         """Run methods that Python calls for a write; whether there are any of the user's own."""
         found = [
-            vars(kind)[name]
-            for name in names
-            for kind in type(value).__mro__
-            if isinstance(vars(kind).get(name), FunctionType)
+            each for name in names if isinstance(each := in_class(type(value), name), FunctionType)
         ]
         for function in found:
-            if effects_of_function(function) is not None and depth < _MAX_DEPTH:
+            if effects_of_function(function) is None:
+                self._changed(value)
+            elif depth < _MAX_DEPTH:
                 self._run(function, self._targets.bound(function, [[value]]), depth + 1)
         return bool(found)
+
+    def _run_descriptor(self, value: Any, name: str, method: str) -> None:
+        """Run what a descriptor of the user's own does when an attribute is read or set."""
+        kind = value if isinstance(value, type) else type(value)
+        if is_library_class(kind):
+            return
+        descriptor = in_class(kind, name)
+        if isinstance(descriptor, property) and method == "__set__":
+            for function, _ in _unwrapped(descriptor.fset):
+                self._run(function, self._targets.bound(function, [[value]]), 1)
+            return
+        function = in_class(type(descriptor), method)
+        if isinstance(function, FunctionType) and effects_of_function(function) is not None:
+            self._run(function, self._targets.bound(function, [[descriptor], [value]]), 1)
 
     def _changed_items(self, value: Any) -> None:
         if is_container(value) and not is_library_class(type(value)):
@@ -297,7 +313,8 @@ def running(roots: list[Vertex]) -> dict[Vertex, None]:
         while todo:
             vertex = todo.pop()
             is_class = vertex.sketch is not None and vertex.sketch.kind == "class"
-            if isinstance(vertex.value, FunctionType):
+            # What __init__ calls is called on a new object.
+            if isinstance(vertex.value, FunctionType) and vertex.value.__name__ not in _MAKING:
                 named |= _names_in(vertex.value.__code__)
             for part, inner in vertex.edges:
                 if inner is None or inner in found:
@@ -365,8 +382,8 @@ def _unwrapped(item: Any, owner: str = "instance") -> Iterator[tuple[FunctionTyp
     elif isinstance(item, classmethod):
         yield from _unwrapped(item.__func__, "class")
     elif isinstance(item, property):
-        for each in (item.fget, item.fset, item.fdel):
-            yield from _unwrapped(each, owner)
+        # Its setter runs where the attribute is set.
+        yield from _unwrapped(item.fget, owner)
     elif isinstance(item, functools.cached_property):
         yield from _unwrapped(item.func, owner)
     elif isinstance(item, functools._lru_cache_wrapper):

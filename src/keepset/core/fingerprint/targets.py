@@ -6,6 +6,7 @@ import builtins
 import collections
 import functools
 import importlib.util
+import inspect
 import itertools
 import pathlib
 import sys
@@ -28,6 +29,8 @@ _MAX_MEMBERS = 200
 _MAX_VALUES = 500
 _MAX_DEPTH = 5
 _MISSING = object()
+# They write to what they belong to: `table.loc[0] = 1`.
+_INDEXERS = {"at", "iat", "iloc", "loc"}
 
 
 @record
@@ -94,10 +97,32 @@ class Targets:
         self, function: FunctionType, call: Call, bindings: Bindings
     ) -> list[tuple[FunctionType, Bindings]]:
         """The user's functions that a call runs, with what they are given."""
-        arguments = [self.of_all(function, each, bindings) for each in call.arguments]
-        keywords = {name: self.of_all(function, each, bindings) for name, each in call.keywords}
+        arguments, keywords = self.given(function, call.arguments, call.keywords, bindings)
         called = self.values(function, call.path, bindings)
         return [pair for value in called for pair in self._runs(value, arguments, keywords)]
+
+    def given(
+        self,
+        function: FunctionType,
+        arguments: tuple[Paths, ...],
+        keywords: tuple[tuple[str, Paths], ...],
+        bindings: Bindings,
+        depth: int = 0,
+    ) -> tuple[list[list[Any]], dict[str, list[Any]]]:
+        """The values of the arguments of a call; ``*`` and ``**`` are spelled out."""
+        positional = [self.of_all(function, each, bindings, depth) for each in arguments]
+        named: dict[str, list[Any]] = {}
+        for name, paths in keywords:
+            values = self.of_all(function, paths, bindings, depth)
+            if name == "*":
+                positional += _columns([each for each in values if isinstance(each, tuple)])
+            elif name == "**":
+                for each in values:
+                    if type(each) is dict:
+                        named.update((key, [item]) for key, item in each.items())
+            else:
+                named[name] = values
+        return positional, named
 
     def bound(
         self,
@@ -115,7 +140,16 @@ class Targets:
         for name, default in (function.__kwdefaults__ or {}).items():
             result[name] = [default]
         result.update(zip(names, map(list, arguments), strict=False))
-        result.update(keywords or {})
+        keywords = keywords or {}
+        if code.co_flags & inspect.CO_VARARGS:
+            name = code.co_varnames[code.co_argcount + code.co_kwonlyargcount]
+            result[name] = _rows(arguments[code.co_argcount :])
+        if code.co_flags & inspect.CO_VARKEYWORDS:
+            at = code.co_argcount + code.co_kwonlyargcount
+            name = code.co_varnames[at + bool(code.co_flags & inspect.CO_VARARGS)]
+            known = code.co_varnames[:at]
+            result[name] = [{k: v[0] for k, v in keywords.items() if k not in known and v}]
+        result.update(keywords)
         return result
 
     def _runs(
@@ -130,9 +164,9 @@ class Targets:
             elif isinstance(value, functools._lru_cache_wrapper):
                 value = value.__wrapped__
             elif isinstance(value, type):
-                value, arguments = _in_class(value, "__init__"), [[], *arguments]
+                value, arguments = in_class(value, "__init__"), [[], *arguments]
             elif not isinstance(value, FunctionType | types.BuiltinFunctionType):
-                call = _in_class(type(value), "__call__")
+                call = in_class(type(value), "__call__")
                 if not isinstance(call, FunctionType):
                     return []
                 value, arguments = call, [[value], *arguments]
@@ -177,8 +211,7 @@ class Targets:
             if isinstance(called, type):
                 results.append(Made(called))
                 continue
-            given = [self.of_all(function, each, bindings, depth) for each in arguments]
-            named = {name: self.of_all(function, each, bindings, depth) for name, each in keywords}
+            given, named = self.given(function, arguments, keywords, bindings, depth)
             for inner, bound in self._runs(called, given, named):
                 effects = self._effects(inner)
                 if effects is not None:
@@ -221,16 +254,18 @@ class Targets:
             found = vars(value).get(name, _MISSING)
             return [Dotted(f"{value.__name__}.{name}") if found is _MISSING else found]
         if isinstance(value, type):
-            return _plain(_in_class(value, name), value)
+            return _plain(in_class(value, name), value)
         own = _own_dict(value).get(name, _MISSING)
         if own is not _MISSING:
             return [own]
         return self._class_attribute(value, name, depth)
 
     def _class_attribute(self, value: Any, name: str, depth: int) -> list[Any]:
-        found = _in_class(type(value), name)
+        found = in_class(type(value), name)
         if isinstance(found, FunctionType):
             return [MethodType(found, value)]
+        if name in _INDEXERS and type(value).__module__.partition(".")[0] in ("pandas", "xarray"):
+            return [value]
         if isinstance(found, property):
             return self._returned(found.fget, value, depth)
         if isinstance(found, types.MemberDescriptorType):
@@ -251,9 +286,10 @@ class Targets:
         if isinstance(value, Members):
             return _members(value.container)
         if isinstance(value, np.ndarray):
-            # A row is a view; what an array of numbers picks is a copy.
-            return [value] if isinstance(key, int) and value.ndim > 1 else []
-        own = _in_class(type(value), "__getitem__")
+            # A row or a field is a view; what an array of numbers picks is a copy.
+            is_row = isinstance(key, int) and value.ndim > 1
+            return [value] if is_row or isinstance(key, str) else []
+        own = in_class(type(value), "__getitem__")
         if isinstance(own, FunctionType):
             return self._returned(own, value, depth)
         if key == ANY_KEY:
@@ -275,6 +311,20 @@ class Targets:
         return self.of_all(function, effects.returns, self.bound(function, [[owner]]), depth + 1)
 
 
+def _columns(rows: list[tuple[Any, ...]]) -> list[list[Any]]:
+    """What each place of some tuples holds."""
+    count = max(map(len, rows), default=0)
+    return [[row[i] for row in rows if i < len(row)] for i in range(count)]
+
+
+def _rows(columns: Sequence[list[Any]]) -> list[tuple[Any, ...]]:
+    """Tuples of arguments; only the first of them, which is often self, may be one of several."""
+    if not columns:
+        return [()]
+    rest = tuple(column[0] if column else None for column in columns[1:])
+    return [(first, *rest) for first in columns[0] or [None]]
+
+
 def _plain(found: Any, owner: type) -> list[Any]:
     if found is _MISSING:
         return []
@@ -285,7 +335,7 @@ def _plain(found: Any, owner: type) -> list[Any]:
     return [found]
 
 
-def _in_class(kind: type, name: str) -> Any:
+def in_class(kind: type, name: str) -> Any:
     for base in kind.__mro__:
         if name in vars(base):
             return vars(base)[name]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import collections
+import collections.abc
 import functools
 import random
 import sys
@@ -16,6 +17,11 @@ import numpy as np
 from keepset.core.fingerprint.origin import is_library_function
 
 _CONTAINERS = (list, dict, set, collections.deque, bytearray, array.array)
+_LIKE_CONTAINERS = (
+    collections.abc.MutableMapping,
+    collections.abc.MutableSequence,
+    collections.abc.MutableSet,
+)
 _MUTATORS = {
     *("__delitem__", "__iadd__", "__iand__", "__imul__", "__ior__", "__isub__", "__setitem__"),
     *("add", "append", "appendleft", "byteswap", "clear", "difference_update", "discard", "extend"),
@@ -77,7 +83,7 @@ def method_writes(value: Any, name: str) -> bool:
         return name in _ARRAY_MUTATORS
     if is_tensor(value):
         return name.endswith("_") and not name.endswith("__")
-    if not is_container(value) or name not in _MUTATORS:
+    if name not in _MUTATORS or not (is_container(value) or isinstance(value, _LIKE_CONTAINERS)):
         return False
     # A method of the user's own says itself what it writes.
     found = next((vars(kind)[name] for kind in type(value).__mro__ if name in vars(kind)), None)
