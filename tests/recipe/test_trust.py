@@ -103,3 +103,19 @@ def test_only_values_that_say_so_are_made_of_the_library(path: str) -> None:
 def test_a_pipeline_without_code_needs_no_trust() -> None:
     ds = ks.Dataset.range(20).shuffle(5, seed=1).batch(3, drop_remainder=True).repeat(2).take(9)
     ks.assert_equal(ks.from_recipe(ds.to_recipe()), ds)
+
+
+@pytest.mark.parametrize("spelled", [lambda path: path, lambda path: {"$path": path}])
+@pytest.mark.parametrize("method", ["snapshot", "cache"])
+def test_a_place_to_write_to_needs_trust_however_it_is_spelled(
+    method: str, spelled: Any, tmp_path: Path
+) -> None:
+    path = str(tmp_path / "out")
+    told = getattr(ks.Dataset.range(3), method)(path).to_recipe().to_dict()
+    stage = told["stages"][1]
+    name = "path" if method == "snapshot" else "filename"
+    assert stage[name] == path
+    stage[name] = spelled(path)
+    with pytest.raises(ks.UntrustedRecipeError, match="writes to"):
+        list(ks.from_recipe(told, on_change="ignore"))
+    assert not list(tmp_path.iterdir())

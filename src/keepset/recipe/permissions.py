@@ -32,8 +32,8 @@ def needs_of(told: Any) -> Iterator[Need]:
             yield Need(f"holds the source of {name}", None)
         case {"$method": {"name": name}}:
             yield Need(f"calls the method {name}", None)
-        # A file that somebody else named may be one that a shell reads.
-        case {"stage": "cache", "filename": str(path)} | {"stage": "snapshot", "path": str(path)}:
+        # A file that someone else named may be one that a shell reads, however it is spelled.
+        case {"stage": "cache", "filename": path} | {"stage": "snapshot", "path": path} if path:
             yield Need(f"writes to {path}", None)
     for item in told.values():
         yield from needs_of(item)
