@@ -100,7 +100,7 @@ def test_numbers_that_come_late_are_exact_or_an_error(
 ) -> None:
     monkeypatch.setattr(text_blocks, "BLOCK_BYTES", 64)
     write, read = FORMATS[form]
-    numbers = [first] * 20 + late
+    numbers = [first] * 60 + late  # more than a block
     path = write(tmp_path, numbers)
     # Types are those of the first rows, so that a few more are refused.
     if expected(numbers) is not None and expected(numbers) == expected([first]):
