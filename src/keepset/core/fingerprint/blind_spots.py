@@ -7,7 +7,6 @@ What is used is known by the object that a name leads to, and not by how it is s
 from __future__ import annotations
 
 import functools
-import pathlib
 import sys
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
@@ -19,7 +18,7 @@ from keepset.core.fingerprint.effects import Call, Effects
 from keepset.core.fingerprint.functions import effects_of_function
 from keepset.core.fingerprint.ignore import SEPARATOR, Ignore
 from keepset.core.fingerprint.own_state import methods_of, running
-from keepset.core.fingerprint.targets import Dotted, Made, Targets
+from keepset.core.fingerprint.targets import Dotted, Made, Targets, is_path_class
 from keepset.core.fingerprint.vertex import Vertex
 from keepset.core.fingerprint.writers import is_random_generator
 from keepset.core.record import record
@@ -165,7 +164,7 @@ def _generators(vertices: list[Vertex]) -> Iterator[Blind]:
 
 class _Search:
     def __init__(self, root: Vertex) -> None:
-        self._targets = Targets(effects_of_function)
+        self._targets, self._known = Targets(effects_of_function), _known(_loaded())
         self._running = running([root])
         self._functions = [
             vertex
@@ -231,7 +230,7 @@ class _Search:
         """What is not called but passed on, or is no function."""
         for path in sorted(effects.uses - called, key=repr):
             for value in self._targets.values(vertex.value, path, bound):
-                spot = _spot_of(value)
+                spot = _spot_of(value, self._known)
                 if spot is not None and not _needs_look(spot):
                     yield _blind(spot, vertex.path, False)
 
@@ -242,10 +241,10 @@ class _Search:
         if steps and steps[-1][0] == "attr" and steps[-1][1] in _PATH_METHODS:
             for value in self._targets.values(function, (root, steps[:-1]), bound):
                 kind = value.kind if isinstance(value, Made) else type(value)
-                if issubclass(kind, pathlib.Path) and not _only_writes(call, 0):
+                if is_path_class(kind) and not _only_writes(call, 0):
                     yield _Spot(f"Path.{steps[-1][1]}", "file")
         for value in self._targets.values(function, call.path, bound):
-            spot = _spot_of(value)
+            spot = _spot_of(value, self._known)
             if spot is not None and _applies(spot, call):
                 yield spot
 
@@ -275,13 +274,10 @@ def _only_writes(call: Call, at: int) -> bool:
     return any(isinstance(mode, str) and mode[:1] in "wax" and "+" not in mode for mode in modes)
 
 
-def _spot_of(value: Any) -> _Spot | None:
+def _spot_of(value: Any, objects: dict[int, tuple[Any, _Spot]]) -> _Spot | None:
     if isinstance(value, Dotted):
         return _named(value.name)
-    try:
-        known = _known(_loaded()).get(id(value))
-    except TypeError:
-        return None
+    known = objects.get(id(value))
     return known[1] if known is not None and known[0] is value else None
 
 

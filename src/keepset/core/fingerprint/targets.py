@@ -8,7 +8,6 @@ import functools
 import importlib.util
 import inspect
 import itertools
-import pathlib
 import sys
 import types
 from collections.abc import Callable, Sequence
@@ -31,6 +30,12 @@ _MAX_DEPTH = 5
 _MISSING = object()
 # They write to what they belong to: `table.loc[0] = 1`.
 _INDEXERS = {"at", "iat", "iloc", "loc"}
+
+
+def is_path_class(kind: type) -> bool:
+    """Whether it is one of pathlib's, which is not imported for that: then there is none."""
+    pathlib = sys.modules.get("pathlib")
+    return pathlib is not None and issubclass(kind, pathlib.PurePath)
 
 
 @record
@@ -237,7 +242,7 @@ class Targets:
             case ("type",):
                 return [type(value)]
             case ("joined",):
-                is_path = isinstance(value, pathlib.PurePath | Made)
+                is_path = isinstance(value, Made) or is_path_class(type(value))
                 return [value] if is_path else []
         return []
 

@@ -6,7 +6,6 @@ import array
 import collections
 import collections.abc
 import functools
-import random
 import sys
 import types
 from collections.abc import Iterator
@@ -55,7 +54,8 @@ _ASKING = {"bit_generator", "get_state", "getstate", "spawn", "seed_seq", "state
 
 def is_random_generator(value: Any) -> bool:
     """Whether asking this value for numbers changes it."""
-    if isinstance(value, random.Random):
+    # A module that is not loaded has made no generator.
+    if "random" in sys.modules and isinstance(value, sys.modules["random"].Random):
         return True
     if "numpy.random" in sys.modules and isinstance(
         value, np.random.Generator | np.random.RandomState | np.random.BitGenerator
