@@ -26,7 +26,7 @@ import keepset as ks
 from keepset import Dataset
 from keepset.core.run import start
 from keepset.nodes.chosen_rows import ChosenRows
-from keepset.snapshot.identity import identify, unseeded_stages
+from keepset.snapshot.identity.pipeline_identity import identify, unseeded_stages
 from keepset.testing import assert_elements_equal, check_calls, check_dataset
 from keepset.testing.resources import nothing_left_behind
 

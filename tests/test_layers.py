@@ -31,7 +31,7 @@ HEIGHT = {part: height for height, parts in enumerate(LAYERS) for part in parts}
 FRONT = "__init__"  # the public names: sees every part, and no part sees it
 
 # Within a part, lowest first; what lies beside these folders is above them.
-SNAPSHOT_LAYERS = ("reading", "files", "writing", "upkeep")
+SNAPSHOT_LAYERS = ("reading", "files", "identity", "writing", "upkeep")
 
 # Required, but slow to import and not needed by everybody: processes, object stores, files of ours.
 LAZY = {"cloudpickle", "crc32c", "ml_dtypes", "obstore"}

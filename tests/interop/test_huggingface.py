@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import keepset as ks
-from keepset.snapshot.identity import identify
+from keepset.snapshot.identity.pipeline_identity import identify
 from keepset.testing import assert_elements_equal, check_dataset
 
 pytestmark = pytest.mark.interop

@@ -25,7 +25,7 @@ from keepset.core.node import Node
 from keepset.nodes.deal import Deal
 from keepset.recipe.reading import NOT_PARAMETERS
 from keepset.recipe.stages import STAGES, stage_class, stage_name
-from keepset.snapshot.identity import identify
+from keepset.snapshot.identity.pipeline_identity import identify
 from keepset.testing import assert_elements_equal
 
 Make = Callable[[Path], ks.Dataset]

@@ -286,8 +286,15 @@ def foreign(folder: Path, ending: str) -> Path:
     return once(folder / f"foreign.{ending}", write)
 
 
+OFFSET = 1
+
+
+def moved_on(x: Any) -> Any:
+    return x + OFFSET
+
+
 def snapshot(folder: Path) -> ks.Dataset:
-    ds = range_(6).snapshot(folder / "snapshot")
+    ds = range_(6).map(moved_on).snapshot(folder / "snapshot")
     assert len(list(ds)) == 6  # a reader gets what is stored
     return ds
 
@@ -652,19 +659,17 @@ EXAMPLES: dict[str, Example] = {
     "snapshot": Example(
         snapshot,
         lambda folder: {
-            # It keeps the fingerprint of the other one, and is to compute.
-            "parent": Together(parent=range_(5)._node, path=str(folder / "other parent")),
+            "parent": range_(5)._node,
             "path": str(folder / "elsewhere"),
-            "fingerprint": Together(fingerprint="by hand", facts=None),
+            "fingerprint": Unseen("by hand"),
             "compression": "GZIP",
             "shard_func": Unseen(is_even),
             "mode": "passthrough",
             "on_pending": "wait",
             "resume": False,
             "expiry_s": 7.0,
-            "facts": {},
             "strict": True,
-            "sources": None,
+            "ignore": ("global OFFSET",),
             "store_options": {},
             "chunk_bytes": 1 << 12,
             "segment_bytes": 1 << 13,

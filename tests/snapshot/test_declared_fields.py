@@ -27,7 +27,7 @@ from keepset.core.node import Node
 from keepset.core.parameter import declared, is_default
 from keepset.nodes.take import Skip
 from keepset.recipe.stages import STAGES, input_fields, stage_class
-from keepset.snapshot.identity import identify
+from keepset.snapshot.identity.pipeline_identity import identify
 from keepset.testing import assert_elements_equal
 
 LOST = {("snapshot", "name")}  # nothing gives it one

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import keepset as ks
-from keepset.snapshot.identity import identify
+from keepset.snapshot.identity.pipeline_identity import identify
 
 SOURCE = """
 from keepset.core.chunk import Chunk

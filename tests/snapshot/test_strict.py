@@ -94,5 +94,5 @@ def test_files_count_in_a_strict_fingerprint_too(tmp_path: Path, another_numpy: 
 
 
 def test_a_fingerprint_of_your_own_cannot_be_strict(tmp_path: Path) -> None:
-    with pytest.raises(ks.InvalidArgumentError, match="put them in there"):
+    with pytest.raises(ks.InvalidArgumentError, match="takes its place"):
         kept(tmp_path, strict=True, fingerprint="mine")

@@ -6,6 +6,9 @@ stages that treat each element, or each batch, by itself need not see what other
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TypeVar
+
 from keepset.core.node import Node
 from keepset.nodes.batch import Batch
 from keepset.nodes.deal import Deal
@@ -13,6 +16,8 @@ from keepset.nodes.map import Map
 from keepset.nodes.prefetch import Prefetch
 from keepset.nodes.select import Select
 from keepset.nodes.with_options import WithOptions
+
+T = TypeVar("T")
 
 Draws = dict[str, list[int]]
 
@@ -38,12 +43,12 @@ class Dealt:
         for each in reversed(later):
             self.node = each.replaced(parent=self.node)
 
-    def moved(self, draws: Draws) -> Draws:
-        """The draws of the pipeline, by the places that its stages have in this one."""
+    def moved(self, by_place: Mapping[str, T]) -> dict[str, T]:
+        """What is known of the pipeline's stages, by the places that they have in this one."""
         if self._is_whole:
-            return draws
+            return dict(by_place)
         cut = len(self._where)
         return {
-            f"{self._where}.0{where[cut:]}" if where.startswith(self._where) else where: draw
-            for where, draw in draws.items()
+            f"{self._where}.0{where[cut:]}" if where.startswith(self._where) else where: known
+            for where, known in by_place.items()
         }

@@ -22,10 +22,10 @@ from keepset.adapters.reading import chunks_of
 from keepset.core.chunk import Chunk
 from keepset.core.describe import count_text
 from keepset.core.dtypes import Array
-from keepset.core.iterate import signature
 from keepset.core.node import INFINITE, UNKNOWN, Node
 from keepset.core.random import Randomness, seeds_are_set
 from keepset.core.run import Run, start
+from keepset.core.state_outline import check_outline, outline_of
 from keepset.errors import ElementIndexError, InvalidArgumentError, StateError
 
 
@@ -49,6 +49,8 @@ class Shares:
         self.passes = Passes(node)
         self._process = os.getpid()
         self._run: tuple[int, Run] | None = None  # for elements by position, and its pass
+        self._begun: dict[str, Any] = {}  # by stages of the pass that was begun last
+        self._handed: dict[str, Any] = {}  # the same, until the pass is under way
         if world_size > 1:
             self._agree()
 
@@ -97,6 +99,12 @@ class Shares:
             length -= (length - taken) % self.world_size
         return max(0, -(-(length - first) // step))
 
+    def begin(self) -> None:
+        """Find out in this process what the workers of the next pass have to agree about."""
+        found = [(where, stage.begin_pass()) for where, stage in stages_by_place(self._own_node())]
+        self._begun = {where: begun for where, begun in found if begun is not None}
+        self._handed = dict(self._begun)
+
     def chunks(
         self, number: int, taken: int = 0, worker: int = 0, workers: int = 1
     ) -> Generator[Chunk, None, None]:
@@ -105,7 +113,8 @@ class Shares:
         step = self.world_size * workers
         dealt = Dealt(self._own_node(), first, step)
         # What is dealt must come in the same order everywhere.
-        run = start(dealt.node, dealt.moved(self.passes.draws(number))).in_order()
+        handed, self._handed = dealt.moved(self._handed), {}
+        run = start(dealt.node, dealt.moved(self.passes.draws(number)), handed).in_order()
         most = self._left(first, step, taken) if self._drop_last else None
         try:
             yield from chunks_of(dealt.node, run, most)
@@ -141,10 +150,11 @@ class Shares:
     def state(self, number: int, taken: int) -> dict[str, Any]:
         """A place in a pass, as JSON: for any number of ranks and workers."""
         return {
-            "pipeline": signature(self.node),
+            "pipeline": outline_of(self.node),
             "epoch": number,
             "taken": taken,
             "draws": self.passes.draws(number),
+            "snapshots": {where: begun.name for where, begun in self._begun.items()},
         }
 
     def restore(self, state: Any) -> tuple[int, int]:
@@ -152,13 +162,16 @@ class Shares:
         keys = {"pipeline", "epoch", "taken", "draws"}
         if not isinstance(state, dict) or not state.keys() >= keys:
             raise StateError("this is not a state of a loader; pass what loader.state_dict() gave")
-        if state["pipeline"] != signature(self.node):
-            raise StateError(
-                "this state belongs to another pipeline: the stages are not the same; "
-                "build the data set as it was when the state was taken"
-            )
+        check_outline(self.node, state["pipeline"])
+        self._check_snapshots(state.get("snapshots") or {})
         self.passes.take_seeds(state["draws"])
         return int(state["epoch"]), int(state["taken"])
+
+    def _check_snapshots(self, stored: Any) -> None:
+        for where, stage in stages_by_place(self.node):
+            name = stored.get(where)
+            if name is not None and (begun := stage.begin_pass()) is not None:
+                begun.check_name(name)
 
     # Workers that are started afresh get it pickled, with functions that have no name.
 

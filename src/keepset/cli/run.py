@@ -24,6 +24,7 @@ from keepset.recipe.changes import changes_since
 from keepset.recipe.document import Recipe
 from keepset.recipe.imports import Trust
 from keepset.recipe.permissions import needs_of
+from keepset.snapshot.explaining import explain_node
 from keepset.snapshot.looking import Snapshot
 from keepset.snapshot.writing.progress import Progress
 
@@ -163,7 +164,7 @@ def _keep(
         kept = ds.snapshot(target, compression, on_pending="error", **options)
     for warning in caught:
         click.echo(f"warning: {warning.message}", err=True)
-    name = kept._node.fingerprint  # type: ignore[attr-defined]
+    name = explain_node(kept._node, target, options).fingerprint
     was_there = _look(target, name, options)
     count = 0
     try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import zlib
 from itertools import chain
 from types import TracebackType
 from typing import Any
@@ -13,6 +12,7 @@ from keepset.core.memory import reuse_freed_memory
 from keepset.core.node import Node
 from keepset.core.pace import Pace
 from keepset.core.run import start
+from keepset.core.state_outline import check_outline, outline_of
 from keepset.core.tap import tap_of
 from keepset.errors import StateError
 
@@ -22,7 +22,7 @@ class _Feed:
 
     def __init__(self, root: Node, state: State | None) -> None:
         reuse_freed_memory()
-        self._signature = signature(root)
+        self._outline = outline_of(root)
         self._run = start(root, None if state is None else state["draws"])
         self._tap = tap_of(root.cursor(self._run), on_error=self.close)
         self._pace = Pace(root.may_run_ahead)
@@ -53,7 +53,7 @@ class _Feed:
 
     def state(self) -> State:
         return {
-            "pipeline": self._signature,
+            "pipeline": self._outline,
             "draws": dict(self._run.session.draws),
             "cursor": self._final or self._tap.state(),
         }
@@ -127,16 +127,7 @@ def iterate(root: Node, state: State | None = None) -> DatasetIterator:
     return iterator
 
 
-def signature(root: Node) -> int:
-    """A number that tells pipelines of different stages apart."""
-    return zlib.crc32(",".join(node.kind for node in root.walk()).encode())
-
-
 def _check_state(root: Node, state: Any) -> None:
     if not isinstance(state, dict) or not state.keys() >= {"pipeline", "draws", "cursor"}:
         raise StateError("this is not an iterator state; pass what it.state() gave")
-    if state["pipeline"] != signature(root):
-        raise StateError(
-            "this state belongs to another pipeline: the stages are not the same; "
-            "build the data set as it was when the state was taken"
-        )
+    check_outline(root, state["pipeline"])

@@ -163,6 +163,13 @@ class Node(ABC):
         """
         return None
 
+    def begin_pass(self) -> Any:
+        """What the process that begins a pass finds out for the workers that it has, if anything.
+
+        It can be pickled, and reaches the cursor of this stage by ``run.session.handed``.
+        """
+        return None
+
     @property
     def randomness(self) -> Randomness | None:
         """The stage's own source of randomness, if it has one."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import atexit
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
@@ -42,8 +42,11 @@ class Session:
         draws: dict[str, list[int]] | None = None,
         outer: Session | None = None,
         options: Options | None = None,
+        handed: Mapping[str, Any] | None = None,
     ) -> None:
         self._outer = outer
+        # What the process that began the pass found out, by the places of its stages.
+        self.handed: Mapping[str, Any] = handed or {}
         inherited = options or (NO_OPTIONS if outer is None else outer.options)
         self.options: Options = inherited.merge(root.options())
         self.draws: dict[str, list[int]] = {}
@@ -156,9 +159,19 @@ class Run(NamedTuple):
         return (seed, number, *self.repetition) if randomness.rerandomize else (seed,)
 
 
-def start(root: Node, draws: dict[str, list[int]] | None = None) -> Run:
-    """Begin a pass over a pipeline; ``draws`` are those of a pass that is being resumed."""
-    return Run(Session(root, draws))
+def start(
+    root: Node,
+    draws: dict[str, list[int]] | None = None,
+    handed: Mapping[str, Any] | None = None,
+) -> Run:
+    """Begin a pass over a pipeline.
+
+    Args:
+        root: The last stage.
+        draws: Those of a pass that is being resumed.
+        handed: What the stages' ``begin_pass`` returned in the process that began the pass.
+    """
+    return Run(Session(root, draws, handed=handed))
 
 
 def start_nested(root: Node, within: Run, key: tuple[int, ...]) -> Run:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, Final
 
+from keepset.core.fingerprint import fingerprint_of_value
 from keepset.core.fingerprint.facts import digest_of
 from keepset.dataset import Dataset
 from keepset.dataset.base import node_of
@@ -72,7 +73,9 @@ def convert(
     if to == "keepset":
         return _keep(ds, path, compression, progress, given)
     identity = digest_of(
-        ds.__keepset_fingerprint__().encode(), to.encode(), compression_named(compression).encode()
+        _digest(ds).encode(),
+        to.encode(),
+        compression_named(compression).encode(),
     ).hex()
     if to == "tensorflow":
         return save_tensorflow(
@@ -119,7 +122,7 @@ def _keep(
 ) -> int:
     """Keep it as a snapshot does, so that what was kept before an interruption counts."""
     store = open_store(path, **options)
-    name = f"converted-{ds.__keepset_fingerprint__()[:16]}"
+    name = f"converted-{_digest(ds)[:16]}"
     others = [each for each in snapshots_below(store) if each != name]
     if others:
         raise InvalidArgumentError(
@@ -143,3 +146,8 @@ def _keep(
     finally:
         shown.close(whole)
     return len(Dataset.load(path, **options))
+
+
+def _digest(ds: Dataset) -> str:
+    """What the source is known by, its files by how they stand."""
+    return fingerprint_of_value(ds).digest

@@ -7,7 +7,7 @@ them is first called: it is half of the library, and those who keep nothing need
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from keepset.dataset.arguments import positive
@@ -39,9 +39,9 @@ class Keeping(BaseDataset):
 
     __slots__ = ()
 
-    def __keepset_fingerprint__(self) -> str:
-        digest: str = kept_stages().digest_of_pipeline(self._node)
-        return digest
+    def __keepset_fingerprint__(self) -> dict[str, Any]:
+        content: dict[str, Any] = kept_stages().content_of_pipeline(self._node)
+        return content
 
     def save(
         self,
@@ -178,6 +178,7 @@ class Keeping(BaseDataset):
         mode: str = "auto",
         fingerprint: str | None = None,
         strict: bool = False,
+        ignore: Sequence[str] = (),
         on_pending: str = "passthrough",
         resume: bool = True,
         pending_snapshot_expiry_seconds: float = 60.0,
@@ -205,6 +206,8 @@ class Keeping(BaseDataset):
                 ``"passthrough"`` (neither keep nor read).
             fingerprint: A name of your own for the data, in place of the computed one.
             strict: Whether a new version of a library that the functions use counts as a change.
+            ignore: Variables that do not count, by the names that :func:`keepset.explain` prints,
+                such as ``"global LOG_PATH"``.
             on_pending: What to do while another process writes: ``"passthrough"`` computes
                 without keeping, ``"wait"`` waits, ``"follow"`` reads along, ``"error"`` raises.
             resume: Whether to go on with an interrupted pass rather than to start over.
@@ -239,6 +242,7 @@ class Keeping(BaseDataset):
             mode=mode,
             fingerprint=fingerprint,
             strict=strict,
+            ignore=ignore,
             on_pending=on_pending,
             resume=resume,
             expiry_s=pending_snapshot_expiry_seconds,

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
-import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import groupby
 from typing import Any
 
 from keepset.codecs import normal_name
-from keepset.core.fingerprint import facts_to_json
+from keepset.core.fingerprint import Blind, Moment
 from keepset.core.node import Node
+from keepset.core.warn import warn_user
 from keepset.dataset.loaded_stages import ReaderStage
 from keepset.dataset.telling import tell
 from keepset.errors import InvalidArgumentError
-from keepset.snapshot.identity import digest_of_pipeline as digest_of_pipeline
-from keepset.snapshot.identity import identify, unseeded_stages
+from keepset.snapshot.identity.pipeline_identity import Looks, unseeded_stages
+from keepset.snapshot.identity.pipeline_identity import content_of_pipeline as content_of_pipeline
 from keepset.snapshot.stage import SnapshotStage
 from keepset.snapshot.writable import Writable
 from keepset.storage import open_store
@@ -30,6 +31,7 @@ def snapshot_stage(
     shard_func: Callable[..., Any] | None,
     fingerprint: str | None,
     strict: bool,
+    ignore: Sequence[str],
     num_shards: int | None,
     writable: bool,
     options: dict[str, Any],
@@ -37,19 +39,12 @@ def snapshot_stage(
     **settings: Any,
 ) -> Node:
     """What keeps ``parent``, under its own fingerprint or a given one."""
-    facts = sources = None
     open_store(path, **options)  # a misspelt argument is one of the options, and an error at once
-    if fingerprint is None:
-        found = identify(parent, shard_func)
-        if strict:
-            found = found.strict()
-        fingerprint, facts = found.fingerprint, facts_to_json(found.facts)
-        sources = found.sources
-        _warn_of_frozen_randomness(parent)
-    elif strict:
+    if fingerprint is not None and (strict or ignore):
+        name = "strict" if strict else "ignore"
         raise InvalidArgumentError(
-            "strict counts library versions in the computed fingerprint; with a fingerprint of "
-            "your own, put them in there"
+            f"{name} is about the computed fingerprint, and fingerprint={fingerprint!r} takes its "
+            "place; pass one of them"
         )
     kept = SnapshotStage(
         parent=parent,
@@ -57,22 +52,46 @@ def snapshot_stage(
         fingerprint=fingerprint,
         compression=normal_name(compression),
         shard_func=shard_func,
-        facts=facts,
         strict=strict,
-        sources=sources,
+        ignore=tuple(ignore),
         store_options=options,
         reader=reader_func and ReaderStage(reader_func, num_shards, kind),
         tell=tell if recipe else None,
         **settings,
     )
+    if fingerprint is None:
+        _look_ahead(kept)
     return Writable(parent=kept) if writable else kept
+
+
+def _look_ahead(stage: SnapshotStage) -> None:
+    """Say now what the first pass would say: that something cannot be compared, or is not seen.
+
+    The fingerprint itself is taken when a pass begins.
+    """
+    _warn_of_frozen_randomness(stage.parent)
+    with Moment(light=True):
+        facts = stage.identify(Looks(light=True)).facts
+    names_files = any(each.file_names is not None for each in stage.parent.walk())
+    for label, spots in groupby(sorted(facts.blind, key=_by_label), key=_by_label):
+        first = next(spots)
+        if first.kind == "file" and names_files and not first.constant:
+            continue  # the files that the stages name count
+        warn_user(
+            f"{first.where} uses {label.removeprefix('call ')}, which the fingerprint of "
+            f"{stage.title} cannot see: {first.remedy}; if its result is always the same, say so "
+            f"with ignore=[{label!r}]"
+        )
+
+
+def _by_label(spot: Blind) -> str:
+    return spot.label
 
 
 def _warn_of_frozen_randomness(node: Node) -> None:
     unseeded = [stage.title for stage in unseeded_stages(node)]
     if unseeded:
-        warnings.warn(
+        warn_user(
             f"{', '.join(unseeded)} has no seed, and what it chooses is about to be kept for "
-            "every later run; give it a seed, or move it behind the snapshot",
-            stacklevel=4,
+            "every later run; give it a seed, or move it behind the snapshot"
         )

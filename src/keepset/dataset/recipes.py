@@ -125,6 +125,7 @@ def _snapshot(inputs: list[Node], parameters: dict[str, Any]) -> Node:
         shard_func=given.pop("shard_func", None),
         fingerprint=given.pop("fingerprint", None),
         strict=given.pop("strict", False),
+        ignore=given.pop("ignore", ()),
         writable=False,
         options=given.pop("store_options", None) or {},
         **{key: value for key, value in given.items() if key != "name"},

@@ -12,7 +12,7 @@ from keepset.core.version import __version__
 from keepset.errors import FingerprintError
 from keepset.recipe.stages import VERSION
 from keepset.recipe.writing import RecipeWriter
-from keepset.snapshot.identity import facts_of_stage, files_of, identify
+from keepset.snapshot.identity.pipeline_identity import facts_of_stage, files_of, identify
 from keepset.storage.file_hashes import FileHashes
 from keepset.storage.files import MODIFIED, SIZE, Listing
 

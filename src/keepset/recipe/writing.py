@@ -117,10 +117,7 @@ class RecipeWriter:
                     self._file_name(name, f"names[{i}]") for i, name in enumerate(value.tolist())
                 ]
                 continue
-            is_found_again = (
-                field.name == "fingerprint" and getattr(node, "facts", None) is not None
-            )
-            if field.name != "name" and not is_found_again and not is_default(field, value):
+            if field.name != "name" and not is_default(field, value):
                 strength = strength_of_name(field.name)
                 stage[field.name] = self._value(value, field.name, strength)
         self._numbers[id(node)] = number

@@ -5,30 +5,40 @@ Imported by those stages alone: whoever only reads does not wait for it.
 
 from __future__ import annotations
 
-import time
-import warnings
+import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from keepset.core.lineage import Lineage
 from keepset.core.run import Run
-from keepset.format.commit import Commit
+from keepset.core.warn import warn_user
 from keepset.format.log import Log, LogState
 from keepset.snapshot.files.source_keeper import SourceKeeper
+from keepset.snapshot.identity.pass_identity import PassIdentity, changes_text
+from keepset.snapshot.nearest import nearest
 from keepset.snapshot.reading.kept import Kept
+from keepset.snapshot.reading.opening import fingerprints_at
 from keepset.snapshot.writing.computing import Computing, computing_behind
 from keepset.snapshot.writing.filling import fill_damaged
 from keepset.snapshot.writing.first_pass import FirstPass
 from keepset.snapshot.writing.lease import Lease
 from keepset.snapshot.writing.recorder import Recorder
-from keepset.snapshot.writing.run_id import new_run_id
+from keepset.snapshot.writing.reset import add_reset
 from keepset.snapshot.writing.telling import Told
 from keepset.storage import Store
 
 if TYPE_CHECKING:
     from keepset.snapshot.stage import SnapshotStage
 
+_log = logging.getLogger("keepset")
+
 _OTHERS = "the pipeline does not give the same elements again"
+
+
+def compute(stage: SnapshotStage, run: Run) -> Computing:
+    """Compute all elements of the stages before a snapshot."""
+    # In order, as the fingerprint does not count who may overtake whom.
+    return Computing.begin(stage.parent, run.input(0).in_order())
 
 
 class Beginning(NamedTuple):
@@ -36,14 +46,27 @@ class Beginning(NamedTuple):
 
     node: SnapshotStage
     run: Run
+    identity: PassIdentity
     store: Store
     log: Log
     prefix: Callable[[LogState], Kept | None]
 
-    def compute(self) -> Computing:
-        """Compute everything, and keep nothing."""
-        # In order, as the fingerprint does not count who may overtake whom.
-        return Computing.begin(self.node.parent, self.run.input(0).in_order())
+    def say_miss(self) -> None:
+        """Log why nothing that is stored at the path can be replayed."""
+        identity, root = self.identity.identity, self.node.root()
+        if identity is None:
+            _log.info("miss: nothing is stored in %s yet", self.store.url)
+            return
+        found = nearest(root, fingerprints_at(root), identity)
+        if found is None:
+            _log.info("miss: nothing is stored in %s yet", root.url)
+            return
+        _log.info(
+            "miss: %s has no snapshot of this pipeline; the nearest, %s, differs in %s",
+            root.url,
+            found.name,
+            found.changes[0] if found.changes else "what was not recorded",
+        )
 
     def write(
         self, state: LogState, run_id: str, lease: Lease
@@ -54,9 +77,7 @@ class Beginning(NamedTuple):
         """
         node = self.node
         if state.damaged is not None:
-            if not fill_damaged(node.parent, self.log, state, run_id):
-                self.reset(state, _OTHERS)
-            return None, None
+            return self._fill(state, run_id)
         kept = computing = None
         if state.appends and node.resume:
             kept = self.prefix(state)
@@ -65,13 +86,32 @@ class Beginning(NamedTuple):
         if computing is None:
             if state.appends:
                 self.reset(state, _OTHERS)
-            kept, computing = None, self.compute()
+            kept, computing = None, compute(self.node, self.run)
+        if kept is not None:
+            _log.info("resume: %s goes on at element %s", self.store.url, f"{len(kept):,}")
         try:
-            computing.keep(self._first_pass(state, run_id, lease), node.shard_func, self.store.url)
+            first = self._first_pass(state, run_id, lease)
+            computing.keep(first, self.identity, node.shard_func, self.store.url)
         except BaseException:
             computing.close()
             raise
         return kept, computing
+
+    def _fill(self, state: LogState, run_id: str) -> tuple[Kept | None, Computing | None]:
+        """Compute what a repair has dropped."""
+
+        def is_unmoved() -> bool:
+            moved = self.identity.moved(thorough=True)
+            if moved.outside:
+                warn_user(changes_text(moved.outside, self.store.url))
+            return moved.is_known and not moved.outside
+
+        filled = fill_damaged(self.node.parent, self.log, state, run_id, is_unmoved)
+        if filled is None:
+            return None, compute(self.node, self.run)  # and nothing is stored by this pass
+        if not filled:
+            self.reset(state, _OTHERS)
+        return None, None
 
     def _first_pass(self, state: LogState, run_id: str, lease: Lease) -> FirstPass:
         node = self.node
@@ -87,20 +127,20 @@ class Beginning(NamedTuple):
             segment_bytes=node.segment_bytes,
         )
         facts = {
-            "fingerprint": node.fingerprint,
-            "facts": node.facts,
+            "fingerprint": self.identity.name,
+            "facts": self.identity.facts,
             "lineage": Lineage.of(node.parent).to_json(),
             **Told(node.parent, node.tell).keep(self.store),
         }
-        keeper = None if node.sources is None else SourceKeeper(self.store, node.sources)
+        if state.appends and self.identity.name != self.identity.fingerprint:
+            # Functions have moved state of their own since: the log has the facts from before.
+            facts["facts"] = state.appends[-1].commit.body.get("facts")
+        sources = self.identity.sources
+        keeper = None if sources is None else SourceKeeper(self.store, sources)
         return FirstPass(self.log, state, run_id, recorder, lease, facts, keeper)
 
     def reset(self, state: LogState, reason: str) -> None:
-        """Drop what is kept, and say so."""
+        """Drop what is stored, and say so."""
         if not state.is_empty:
-            warnings.warn(f"{self.store.url} starts over: {reason}", stacklevel=2)
-        body = {"generation": state.generation + 1, "reason": reason}
-        while not self.log.add(
-            state, Commit(state.next_number, "reset", new_run_id(), time.time(), body)
-        ):
-            self.log.follow(state)
+            warn_user(f"{self.store.url} starts over: {reason}")
+        add_reset(self.log, state, reason)

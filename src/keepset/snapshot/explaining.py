@@ -17,15 +17,13 @@ from keepset.core.fingerprint import (
 )
 from keepset.core.node import Node
 from keepset.errors import SnapshotMissingError
-from keepset.snapshot.files.file_changes import table_of_now, with_files
-from keepset.snapshot.files.same_files import find_same
+from keepset.snapshot.files.file_changes import with_files
 from keepset.snapshot.files.sources import read_table
-from keepset.snapshot.identity import Identity, identify
 from keepset.snapshot.looking import Snapshot
+from keepset.snapshot.nearest import nearest
 from keepset.snapshot.reading.opening import fingerprints_at, matching, snapshots_below
 from keepset.snapshot.stage import SnapshotStage
 from keepset.storage import Store, open_store
-from keepset.storage.file_hashes import FileHashes
 
 
 @dataclass(frozen=True)
@@ -41,6 +39,7 @@ class Explanation:
         by_content: On a hit, whether the files were moved, copied or touched since, and their
             content had to tell that they are the same.
         versions: The libraries that have another version than when it was kept; they do not count.
+        ignored: The variables that ``snapshot(ignore=...)`` leaves out.
     """
 
     url: str
@@ -52,9 +51,11 @@ class Explanation:
     changes: list[Difference] = field(default_factory=list)
     by_content: bool = False
     versions: list[Difference] = field(default_factory=list)
+    ignored: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
-        return "\n".join([*self._answer(), *_other_versions(self.versions)])
+        ignored = [f"left out of the fingerprint by ignore: {name}" for name in self.ignored]
+        return "\n".join([*self._answer(), *ignored, *_other_versions(self.versions)])
 
     def _answer(self) -> list[str]:
         if self.hit:
@@ -86,61 +87,53 @@ def _other_versions(versions: list[Difference]) -> list[str]:
 def explain_node(
     node: Node, path: str | os.PathLike[str], options: dict[str, Any] | None = None
 ) -> Explanation:
-    """Compare a pipeline with what is kept at a path."""
+    """Compare a pipeline with what is stored at a path, as a pass that begins now does it."""
     given = options or {}
     store = open_store(path, **given)
-    # The pipeline may go on behind what it keeps there.
-    kept = fingerprints_at(store)
-    name, identity = _identity(next(_stages_at(node, store), node), kept)
-    same = hashes = None
-    if name not in kept and identity is not None and identity.sources is not None:
-        hashes = identity.sources.hashes()
-        same = find_same(store, identity.sources, hashes)
-    if same is not None or name in kept:
-        found = Snapshot(path, fingerprint=same or name, **given)
+    # The pipeline may go on behind what it stores there.
+    stage = next(_stages_at(node, store), None)
+    if stage is None:
+        stage = SnapshotStage(parent=node, path=os.fspath(path), store_options=given)
+        names = fingerprints_at(store)
+        # Without a snapshot stage in it, it is not said whether versions count.
+        if stage.begin_pass().name not in names:
+            strict = stage.replaced(strict=True)
+            stage = strict if strict.begin_pass().name in names else stage
+    begun = stage.begin_pass()
+    place, identity = begun.place(), begun.identity
+    facts = None if identity is None else identity.facts
+    if not place.state.is_empty:
+        found = Snapshot.of(place.store)
         return Explanation(
             store.url,
             True,
-            same or name,
+            place.name,
             found.is_complete,
             found.num_elements,
-            by_content=same is not None,
-            versions=_versions(found.facts, None if identity is None else identity.facts),
+            by_content=identity is not None and _differs_in_files(place.name, begun.fingerprint),
+            versions=_versions(found.facts, facts),
+            ignored=list(stage.ignore),
         )
     if identity is None:
-        return Explanation(store.url, False, name)
-    return _nearest(store, kept, identity, hashes)
-
-
-def _nearest(
-    store: Store, kept: list[str], identity: Identity, hashes: FileHashes | None
-) -> Explanation:
-    """What differs least from a pipeline of which nothing is kept."""
-    found = {other: Snapshot.of(_sub(store, other)) for other in kept}
-    compared = {
-        other: differences(snapshot.facts, identity.facts, name=identity.facts.kind)
-        for other, snapshot in found.items()
-        if snapshot.facts is not None
-    }
-    name = identity.fingerprint
-    if not compared:
-        return Explanation(store.url, False, name)
-    fewest = min(map(len, compared.values()))
-    compared = {other: changes for other, changes in compared.items() if len(changes) == fewest}
-    if identity.sources is not None and hashes is not None:
-        for other, changes in compared.items():
-            old = read_table(_sub(store, other))
-            new = table_of_now(old, identity.sources, hashes)
-            compared[other] = with_files(changes, identity.facts, old, new)
-    nearest = min(compared, key=lambda other: (len(compared[other]), _age(found[other])))
+        return Explanation(store.url, False, place.name)
+    near = nearest(store, fingerprints_at(store), identity)
+    if near is None:
+        return Explanation(store.url, False, place.name, ignored=list(stage.ignore))
     return Explanation(
         store.url,
         False,
-        name,
-        nearest=nearest,
-        changes=compared[nearest],
-        versions=_versions(found[nearest].facts, identity.facts),
+        place.name,
+        nearest=near.name,
+        changes=near.changes,
+        versions=_versions(near.facts, facts),
+        ignored=list(stage.ignore),
     )
+
+
+def _differs_in_files(name: str, fingerprint: str) -> bool:
+    """Whether two fingerprints are of the same stages, and their files stand otherwise."""
+    same = name.partition("-")[0] == fingerprint.partition("-")[0]
+    return same and name != fingerprint
 
 
 def _versions(old: Facts | None, new: Facts | None) -> list[Difference]:
@@ -148,26 +141,6 @@ def _versions(old: Facts | None, new: Facts | None) -> list[Difference]:
     if old is None or new is None or counts_versions(new):
         return []
     return changed_versions(old, new)
-
-
-def _age(snapshot: Snapshot) -> float:
-    return 0.0 if snapshot.created is None else -snapshot.created.timestamp()
-
-
-def _identity(node: Node, kept: list[str]) -> tuple[str, Identity | None]:
-    """The fingerprint of a pipeline, or the one of the snapshot that it ends with."""
-    if not isinstance(node, SnapshotStage):
-        identity = identify(node)
-        # Without a snapshot in it, nobody has said whether versions count.
-        if identity.fingerprint not in kept and identity.strict().fingerprint in kept:
-            identity = identity.strict()
-    elif node.facts is None:
-        return node.fingerprint, None
-    else:
-        identity = identify(node.parent, node.shard_func)
-        if node.strict:
-            identity = identity.strict()
-    return identity.fingerprint, identity
 
 
 def stage_kept_at(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -22,11 +23,11 @@ from keepset.errors import (
     SnapshotMismatchError,
     SnapshotMissingError,
 )
-from keepset.format.log import Log, LogState, Version
+from keepset.format.log import LogState, Version
 from keepset.format.manifest import Manifest
 from keepset.nodes.nested import Nested, open_nested
-from keepset.snapshot.files.same_files import find_same
-from keepset.snapshot.files.sources import Sources
+from keepset.snapshot.identity.pass_identity import PassIdentity
+from keepset.snapshot.identity.pipeline_identity import Identity, Looks, identify
 from keepset.snapshot.reading.in_order import Reading, open_reading
 from keepset.snapshot.reading.kept import Kept
 from keepset.snapshot.reading.opening import Location
@@ -44,10 +45,15 @@ MODES = ("auto", "read", "write", "passthrough")
 PENDING = ("passthrough", "wait", "follow", "error")
 _POLL_S = 0.2
 
+_log = logging.getLogger("keepset")
+
 
 @stage
 class SnapshotStage(Node):
-    """The elements of ``parent``, kept below ``path`` under ``fingerprint``."""
+    """The elements of ``parent``, stored below ``path`` under the fingerprint of each pass.
+
+    A ``fingerprint`` is one that the user gave: then nothing is compared.
+    """
 
     is_physical = True
     opens_pipelines = True
@@ -55,16 +61,16 @@ class SnapshotStage(Node):
     parent: Node = upstream()
     # Where and how elements are stored and who waits for whom: they are those of ``parent``.
     path: str = parameter(identity=False)
-    fingerprint: str = parameter(identity=False)
+    # Given by the user, who changes it whenever the elements change.
+    fingerprint: str | None = None
     compression: str = parameter(default="AUTO", identity=False)
     shard_func: Callable[..., Any] | None = None
     mode: str = parameter(default="auto", identity=False)
     on_pending: str = parameter(default="passthrough", identity=False)
     resume: bool = parameter(default=True, identity=False)
     expiry_s: float = parameter(default=EXPIRY_S, identity=False)
-    facts: Any = parameter(default=None, identity=False, recipe=False)
     strict: bool = parameter(default=False, identity=False)
-    sources: Sources | None = parameter(default=None, identity=False, recipe=False)
+    ignore: tuple[str, ...] = parameter(default=(), identity=False)
     store_options: Any = parameter(default=None, identity=False, recipe=False)
     chunk_bytes: int = parameter(default=CHUNK_BYTES, identity=False)
     segment_bytes: int = parameter(default=SEGMENT_BYTES, identity=False)
@@ -98,8 +104,23 @@ class SnapshotStage(Node):
         """The version that was read last, by its place and the run that wrote it."""
         return {}
 
-    def store(self) -> Store:
-        return self.root().sub(f"{self.fingerprint}/")
+    @cached_property
+    def looks(self) -> Looks:
+        """How the files of the pipeline stood when they were first looked at."""
+        return Looks()
+
+    def identify(self, looks: Looks | None = None) -> Identity:
+        """The identity that the stages before have now."""
+        return identify(
+            self.parent,
+            self.shard_func,
+            strict=self.strict,
+            ignore=self.ignore,
+            looks=looks or self.looks,
+        )
+
+    def begin_pass(self) -> PassIdentity:
+        return PassIdentity(self)
 
     def root(self) -> Store:
         return open_store(self.path, **(self.store_options or {}))
@@ -122,9 +143,8 @@ class _SnapshotCursor(Cursor):
 
     def __init__(self, node: SnapshotStage, run: Run) -> None:
         self._node, self._run = node, run
-        self._store = node.store()
-        self._log = Log(self._store)
-        self._watch = Watch(self._store, node.expiry_s)
+        self._identity: PassIdentity | None = None
+        self._name: str | None = None  # the fingerprint under which elements are stored
         self._position = 0
         self._is_open = False
         self._starts_over = False
@@ -171,13 +191,14 @@ class _SnapshotCursor(Cursor):
             return
         self._is_open = True
         mode = self._node.mode
-        state = self._log.state() if mode != "passthrough" else LogState()
-        if mode in ("auto", "read") and state.is_empty and self._find_same():
-            state = self._log.state()
+        if mode == "passthrough":
+            _log.info("pass-through: %s has mode='passthrough'", self._node.title)
+            return self._compute_all()
+        state = self._go_to_place()
         self._starts_over = mode == "write" and not state.is_empty
+        if state.is_empty and _log.isEnabledFor(logging.INFO):
+            self._beginning().say_miss()
         while state.version is None or self._starts_over:
-            if mode == "passthrough":
-                return self._compute_all()
             if mode == "read":
                 raise SnapshotMissingError(
                     f"{self._store.url} is not finished, and mode='read' computes nothing; run "
@@ -189,6 +210,11 @@ class _SnapshotCursor(Cursor):
                     return None
                 continue
             if self._node.on_pending == "passthrough":
+                _log.info(
+                    "pass-through: %s writes %s; elements are computed and not stored",
+                    holder,
+                    self._store.url,
+                )
                 return self._compute_all()
             if self._node.on_pending == "error":
                 raise PendingSnapshotError(
@@ -200,21 +226,24 @@ class _SnapshotCursor(Cursor):
                 return None
             time.sleep(_POLL_S)
             self._log.follow(state)
+        if self._computing is None:
+            found = state.version.manifest
+            _log.info("hit: %s replays %s elements", self._store.url, f"{found.elements:,}")
         self._read_version(state.version)
         return None
 
-    def _find_same(self) -> bool:
-        """Turn to what was kept of the same files, before they were moved or touched."""
-        if self._node.sources is None:
-            return False
-        root = self._node.root()
-        same = find_same(root, self._node.sources)
-        if same is None:
-            return False
-        self._store = root.sub(f"{same}/")
-        self._log = Log(self._store)
+    def _begun(self) -> PassIdentity:
+        """The identity of this pass: of the process that began it, or taken now."""
+        if self._identity is None:
+            handed = self._run.session.handed.get(self._run.where)
+            self._identity = handed.handed_to(self._node) if handed else self._node.begin_pass()
+        return self._identity
+
+    def _go_to_place(self) -> LogState:
+        name, self._store, self._log, state = self._begun().place()
+        self._name = name
         self._watch = Watch(self._store, self._node.expiry_s)
-        return True
+        return state
 
     def _read_version(self, version: Version) -> None:
         # Opened once for all passes, so that every chunk is checked once.
@@ -241,7 +270,7 @@ class _SnapshotCursor(Cursor):
         if manifest.elements and known and not is_compatible(known[0], manifest.spec):
             raise SnapshotMismatchError(
                 f"{self._store.url} keeps elements of {manifest.spec}, but the pipeline gives "
-                f"{known[0]}: another one was given the fingerprint {self._node.fingerprint!r}; "
+                f"{known[0]}: another one was given the fingerprint {self._name!r}; "
                 "choose another name, or compute it again with mode='write'"
             )
         return Kept(self._store, manifest)
@@ -290,7 +319,9 @@ class _SnapshotCursor(Cursor):
         return holder
 
     def _compute_all(self) -> None:
-        self._computing = self._beginning().compute()
+        from keepset.snapshot.beginning import compute
+
+        self._computing = compute(self._node, self._run)
 
     def _write(self, state: LogState, run_id: str, lease: Lease) -> None:
         beginning = self._beginning()
@@ -305,7 +336,7 @@ class _SnapshotCursor(Cursor):
     def _beginning(self) -> Beginning:
         from keepset.snapshot.beginning import Beginning
 
-        return Beginning(self._node, self._run, self._store, self._log, self._prefix)
+        return Beginning(self._node, self._run, self._begun(), self._store, self._log, self._prefix)
 
     # As every cursor:
 
@@ -327,12 +358,18 @@ class _SnapshotCursor(Cursor):
         return lambda numbers: kept.gather(kept.rows_at(numbers))
 
     def state(self) -> State:
+        place = {"fingerprint": self._name}
         if self._reading is not None:
-            return {"position": 0, "reader": self._reading.state()}
-        return {"position": self._position, "reader": self._reader_state}
+            return place | {"position": 0, "reader": self._reading.state()}
+        return place | {"position": self._position, "reader": self._reader_state}
 
     def restore(self, state: State) -> None:
         self._position, self._reader_state = int(state["position"]), state["reader"]
+        stored = state.get("fingerprint")
+        if stored is None or self._node.mode == "passthrough":
+            return  # nothing was read by then, or nothing is to be compared with
+        self._begun().check_name(stored)
+        self._name = stored
 
     def close(self) -> None:
         with ExitStack() as closing:  # all of them, also if one fails

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 import keepset as ks
 from keepset.core.fingerprint import fingerprint_of_value
 from keepset.exchange.memory.held_table import HeldTable
-from keepset.snapshot.identity import identify
+from keepset.snapshot.identity.pipeline_identity import identify
 from keepset.testing import assert_elements_equal, check_dataset
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=4)

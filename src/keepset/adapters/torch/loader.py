@@ -74,6 +74,7 @@ class TorchLoader(DataLoader):  # type: ignore[misc]
             self._number, self._taken = self._number + 1, 0
         self._counting = mark = object()
         self._elements.place(self._number, self._taken)
+        self._shares.begin()
         return self._counted(super().__iter__(), mark)
 
     def _counted(self, elements: Iterator[Any], mark: object) -> Iterator[Any]:

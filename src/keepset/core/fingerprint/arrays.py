@@ -12,7 +12,7 @@ import xxhash
 from keepset.core.arrays import as_array
 from keepset.core.dtypes import Array
 from keepset.core.fingerprint.facts import digest_of
-from keepset.core.fingerprint.moment import once
+from keepset.core.fingerprint.moment import content_once
 from keepset.core.fingerprint.plain import LARGE_BYTES, content_digest
 from keepset.core.fingerprint.sketch import Sketch, Uncountable, part, shortened
 
@@ -51,7 +51,9 @@ def _array(value: Array) -> Sketch:
     own = _dtype_bytes(value.dtype) + repr(value.shape).encode()
     if value.dtype.hasobject or value.dtype.kind == "T":
         # Not bytes but references.
-        content = once(value, lambda: _strings_content(value), lambda: _sampled_strings(value))
+        content = content_once(
+            value, lambda: _strings_content(value), lambda: _sampled_strings(value)
+        )
         if not content:
             items = part("items", value.reshape(-1).tolist())
             return Sketch("array", _array_text(value), own, [items])
@@ -65,7 +67,7 @@ def _array_content(value: Array) -> bytes:
         return b"empty"
     if value.nbytes < LARGE_BYTES:
         return content_digest(_bytes(value))
-    return once(value, lambda: _large_content(value), lambda: _sample(value))
+    return content_once(value, lambda: _large_content(value), lambda: _sample(value))
 
 
 def _strings_content(value: Array) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain
 
 from keepset.core.fingerprint.facts import Facts
@@ -25,6 +26,7 @@ class Difference:
     new: str
     old_source: str = ""
     new_source: str = ""
+    moves: bool = False  # written by the functions of the pipeline, so seldom the reason
 
     def __str__(self) -> str:
         if self.old == self.new:
@@ -65,7 +67,8 @@ class _Comparison:
         old, new = self._roots
         if old.digest == new.digest:
             return []
-        return self._compare(old, new, path) or [_difference(path, old, new)]
+        changed = self._compare(old, new, path) or [_difference(path, old, new)]
+        return sorted(changed, key=lambda each: each.moves)
 
     def _compare(self, old: Facts, new: Facts, path: tuple[str, ...]) -> list[Difference]:
         if old.digest == new.digest or (old.digest, new.digest) in self._seen:
@@ -80,7 +83,9 @@ class _Comparison:
         for key in chain(ours, (key for key in theirs if key not in ours)):
             inner = (*path, key[0])
             if key in ours and key in theirs:
-                changed += self._compare(ours[key], theirs[key], inner)
+                parts = self._compare(ours[key], theirs[key], inner)
+                moves = ours[key].moves or theirs[key].moves
+                changed += [replace(part, moves=True) for part in parts] if moves else parts
             elif old.own == new.own:
                 # Otherwise the change of the thing itself says why a part came or went.
                 changed.append(_difference(inner, ours.get(key), theirs.get(key)))

@@ -30,8 +30,9 @@ class Facts:
         fixed: The digest without what the walked functions themselves write (own state).
         firm: The digest without own state and without the state of library objects.
         blind: Of a whole result, what the walk met and cannot see through.
+        moves: Whether it is own state.
 
-    The last three belong to this process: they are neither stored nor compared.
+    The last four belong to this process: they are neither stored nor compared.
     """
 
     digest: str
@@ -44,6 +45,7 @@ class Facts:
     fixed: str = field(default="", compare=False, repr=False)
     firm: str = field(default="", compare=False, repr=False)
     blind: tuple[Blind, ...] = field(default=(), compare=False, repr=False)
+    moves: bool = field(default=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         # Where no own state was found, leaving it out changes nothing.

@@ -9,6 +9,7 @@ not depend on where the ring is entered, nor on whether equal values are one obj
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -100,9 +101,9 @@ class Graph:
                     todo.append(inner)
         return [vertex for vertex in self._vertices.values() if vertex in found]
 
-    def facts(self, root: Vertex) -> Facts:
-        """The tree for people."""
-        tree = _Tree(self._rule, self._leaf_digest, self._hidden)
+    def facts(self, root: Vertex, moving: Mask | None = None) -> Facts:
+        """The tree for people, in which the parts that ``moving`` hides are marked."""
+        tree = _Tree(self._rule, self._leaf_digest, self._hidden, moving)
         return tree.facts(root, 0, self._hidden.strength(root.label, root.value))
 
     @cached_property
@@ -381,8 +382,15 @@ def _error(vertex: Vertex, problem: Uncountable) -> FingerprintError:
 class _Tree:
     """Spells a graph out as a tree, each vertex once and within bounds."""
 
-    def __init__(self, rule: Rule, leaf_digest: Callable[[Any], bytes], hidden: Hidden) -> None:
+    def __init__(
+        self,
+        rule: Rule,
+        leaf_digest: Callable[[Any], bytes],
+        hidden: Hidden,
+        moving: Mask | None,
+    ) -> None:
         self._rule, self._leaf_digest, self._hidden = rule, leaf_digest, hidden
+        self._moving = moving
         self._spelled_out: set[bytes] = set()
 
     def facts(self, vertex: Vertex, depth: int, strength: int) -> Facts:
@@ -399,6 +407,8 @@ class _Tree:
                     facts = self._leaf(part.value, below)
                 else:
                     facts = self.facts(inner, depth + 1, below)
+                if self._moves(vertex, part, inner):
+                    facts = replace(facts, moves=True)
                 children.append((hidden.label(part.label), facts))
         return Facts(
             digest=vertex.digest.hex(),
@@ -408,6 +418,12 @@ class _Tree:
             children=tuple(children),
             source=hidden.source(sketch.source) if fresh else "",
         )
+
+    def _moves(self, vertex: Vertex, part: Part, inner: Vertex | None) -> bool:
+        moving = self._moving
+        if moving is None:
+            return False
+        return moving.hides_part(vertex, part) or (inner is not None and moving.hides(inner))
 
     def _leaf(self, value: Any, strength: int) -> Facts:
         sketch = self._rule(value)

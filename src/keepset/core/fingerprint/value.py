@@ -68,7 +68,7 @@ def fingerprints_of_values(
         reached = graph.reachable(root)
         libraries = {v.sketch.library for v in reached if v.sketch and v.sketch.library}
         facts = dataclasses.replace(
-            graph.facts(root),
+            graph.facts(root, moving or None),
             versions=dict(sorted(map(library_version, libraries))),
             fixed=fixed.get(root, root.digest).hex(),
             firm=firm.get(root, root.digest).hex(),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from functools import cached_property
 from typing import Any
 
 from keepset.core.node import stage
@@ -26,7 +25,7 @@ class RemoteFiles(FromTensorSlices):
     # Credentials and endpoints: the files count by what their store says of them.
     store_options: Any = parameter(default=None, identity=False, recipe=False)
 
-    @cached_property
+    @property
     def outside(self) -> Any:
         names = [os.fsdecode(name) for name in self.tensors.tolist()]
         by_folder: dict[str, list[str]] = defaultdict(list)

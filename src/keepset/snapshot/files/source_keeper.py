@@ -71,9 +71,9 @@ class SourceKeeper:
 
 
 def changed_text(paths: list[str], url: str) -> str:
-    """What to say of files that were not left alone while they were read."""
+    """A warning about files that were changed while a pass read them."""
     more = f" and {len(paths) - 1:,} more" if len(paths) > 1 else ""
     return (
-        f"{paths[0]}{more} changed while the elements in {url} were computed; they are kept, but "
-        "a pipeline that is built again computes them again"
+        f"{paths[0]}{more} changed while elements were computed for {url}, so they are not stored, "
+        "and the next pass computes them again; leave the files alone during a pass"
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -15,9 +14,11 @@ from keepset.core.dtypes import Array
 from keepset.core.node import Node
 from keepset.core.pace import Pace
 from keepset.core.run import Run, start
+from keepset.core.warn import warn_user
 from keepset.errors import StateError
 from keepset.format.log import Append
 from keepset.snapshot.files.source_keeper import changed_text
+from keepset.snapshot.identity.pass_identity import Moved, PassIdentity, changes_text, unknown_text
 from keepset.snapshot.reading.kept import Kept
 from keepset.snapshot.writing.filling import are_same
 from keepset.snapshot.writing.first_pass import FirstPass
@@ -33,6 +34,8 @@ class Computing:
         self._position = position
         self._pace = Pace(node.may_run_ahead)
         self._pass: FirstPass | None = None
+        self._identity: PassIdentity | None = None
+        self._is_first = True
         self._shard_func: Callable[..., Any] | None = None
         self._url = ""
 
@@ -41,9 +44,16 @@ class Computing:
         """From the first element on."""
         return cls(node, run, Marked(node.cursor(run)))
 
-    def keep(self, first: FirstPass, shard_func: Callable[..., Any] | None, url: str) -> None:
-        """Keep what is computed from now on."""
-        self._pass, self._shard_func, self._url = first, shard_func, url
+    def keep(
+        self,
+        first: FirstPass,
+        identity: PassIdentity,
+        shard_func: Callable[..., Any] | None,
+        url: str,
+    ) -> None:
+        """Store what is computed from now on, as long as the identity of the pass holds."""
+        self._pass, self._identity = first, identity
+        self._shard_func, self._url = shard_func, url
 
     def read(self, position: int, max_rows: int) -> Chunk:
         """Elements from ``position`` on, which is never before the last one that was given."""
@@ -79,15 +89,55 @@ class Computing:
 
     def _keep(self, first: FirstPass, chunk: Chunk, shards: Array | None) -> None:
         if not len(chunk):
-            changed = first.complete(self._draws())
-            self._stop_keeping(commit=False)
-            if changed:
-                warnings.warn(changed_text(changed, self._url), stacklevel=2)
+            self._finish(first)
             return
         # The place is noted now and not when it is needed: by then a read may have failed.
         first.add(chunk, shards, self._upstream.before_last())
-        if first.is_due:
+        if self._is_first and self._identity is not None:
+            self._is_first = False
+            self._identity.note_first_element()
+        if first.is_due and self._is_unmoved(first, thorough=False):
             first.commit(self._draws())
+
+    def _finish(self, first: FirstPass) -> None:
+        """Commit the whole, if the pipeline is still what it was when the pass began."""
+        moved = self._compare(first, thorough=True)
+        if moved is None:
+            return
+        changed = first.changed_files()
+        if changed:
+            self._withdraw(first, changed_text(changed, self._url))
+            return
+        first.complete(self._draws(), moved.settled)
+        self._remember(moved)
+        self._stop_keeping(commit=False)
+
+    def _is_unmoved(self, first: FirstPass, *, thorough: bool) -> bool:
+        moved = self._compare(first, thorough=thorough)
+        return moved is not None and moved.is_known
+
+    def _compare(self, first: FirstPass, *, thorough: bool) -> Moved | None:
+        """What has moved since the pass began; None if nothing more is stored because of it."""
+        moved = Moved() if self._identity is None else self._identity.moved(thorough=thorough)
+        if not moved.is_known and thorough:
+            self._withdraw(first, unknown_text(self._url))
+            return None
+        if moved.outside:
+            self._withdraw(first, changes_text(moved.outside, self._url))
+            return None
+        return moved
+
+    def _withdraw(self, first: FirstPass, reason: str) -> None:
+        """Store nothing more of this pass, and void what it has stored; elements still flow."""
+        self._pass = None
+        if self._identity is not None:
+            self._identity.forget_files()
+        first.withdraw(reason)
+        warn_user(reason)
+
+    def _remember(self, moved: Moved) -> None:
+        if self._identity is not None:
+            self._identity.remember(moved)
 
     def _draws(self) -> dict[str, Any]:
         """The seeds of the stages before the snapshot, by their places as seen from there."""
@@ -105,9 +155,25 @@ class Computing:
 
     def close(self) -> None:
         try:
-            self._stop_keeping(commit=True)
-        finally:
+            # Before anything is compared: threads may still be at work on what it compares.
             self._upstream.close()
+        finally:
+            self._commit_rest()
+
+    def _commit_rest(self) -> None:
+        """Commit what was added since the last commit, as the consumer has stopped early."""
+        first = self._pass
+        if first is None or first.lost:
+            self._stop_keeping(commit=False)
+            return
+        try:
+            moved = self._compare(first, thorough=True)
+        except BaseException:
+            self._stop_keeping(commit=False)
+            raise
+        if moved is not None:
+            self._stop_keeping(commit=True)
+            self._remember(moved)
 
 
 def computing_behind(node: Node, last: Append, kept: Kept, within: Run) -> Computing | None:

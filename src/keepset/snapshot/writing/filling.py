@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,11 +24,14 @@ from keepset.snapshot.writing.staging import copied
 _MOST_ROWS = 1024
 
 
-def fill_damaged(parent: Node, log: Log, state: LogState, run: str) -> bool:
+def fill_damaged(
+    parent: Node, log: Log, state: LogState, run: str, is_unmoved: Callable[[], bool]
+) -> bool | None:
     """Compute what a repair has dropped, and commit the whole.
 
     Only the damaged elements are computed, and what it takes to get there from the nearest place
-    that the log remembers. False if the pipeline gives other elements than it did.
+    that the log remembers. False if the pipeline yields other elements than it did; None if it is
+    not what it was when the pass began, so that nothing is committed.
     """
     damaged = state.damaged
     assert damaged is not None
@@ -39,6 +42,8 @@ def fill_damaged(parent: Node, log: Log, state: LogState, run: str) -> bool:
         upstream.close()
     if filled is None:
         return False
+    if not is_unmoved():
+        return None
     body: dict[str, Any] = {
         key: damaged.commit.body[key]
         for key in ("draws", "fingerprint", "facts", "lineage", "recipe", "no_recipe")

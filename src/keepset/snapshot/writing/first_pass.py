@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any
 
 from keepset.core.chunk import Chunk
 from keepset.core.cursor import State
 from keepset.core.dtypes import Array
+from keepset.core.size_text import size_text
 from keepset.format.log import Log, LogState
 from keepset.format.manifest import Manifest, join
 from keepset.snapshot.files.source_keeper import SourceKeeper
 from keepset.snapshot.writing.lease import Lease
 from keepset.snapshot.writing.recorder import Recorder
+from keepset.snapshot.writing.reset import add_reset
+
+_log = logging.getLogger("keepset")
 
 _FIRST_COMMIT_S = 1.0
 _SHARE_OF_TIME = 0.02
@@ -48,7 +53,7 @@ class FirstPass:
         self._uncommitted_bytes = 0
         self._added = 0
         self._start = state.appends[-1].stop if state.appends else 0
-        self._lost = False
+        self._lost = self._has_committed = False
         self._open = True
         self._before_last: State = {}
         self._last_cut: Future[Manifest] | None = None
@@ -104,27 +109,62 @@ class FirstPass:
         self._last_cut = self._recorder.cut(append)
         self._in_step = True
 
-    def complete(self, draws: dict[str, Any]) -> list[str]:
-        """Commit the whole; returns when it is durable. ``draws`` are those of the pipeline.
+    def changed_files(self) -> list[str]:
+        """Finish the table of files, and list those that changed while the pass read them."""
+        return [] if self._sources is None else self._sources.finish()
 
-        Gives the files that were changed meanwhile.
+    def complete(self, draws: dict[str, Any], aliases: Sequence[str] = ()) -> None:
+        """Commit the whole; returns when it is durable.
+
+        Args:
+            draws: Those of the pipeline.
+            aliases: Other fingerprints that the same pipeline may have.
         """
         self._in_step = False
-        changed = [] if self._sources is None else self._sources.finish()
+        about = {"draws": draws, **self._facts, **({"aliases": list(aliases)} if aliases else {})}
 
         def finish(manifest: Manifest) -> None:
             if self._lost:
                 return  # what it wrote may be gone
             kept = [append.manifest for append in self._state.appends]
             whole = self._recorder.unified(join([*kept, manifest]))
-            self._add("complete", {"manifest": whole.to_json(), "draws": draws, **self._facts})
+            self._add("complete", {"manifest": whole.to_json(), **about})
+            if not self._lost:
+                self._say_stored(whole)
 
         self._recorder.cut(finish).result()
-        return changed
+
+    def _say_stored(self, whole: Manifest) -> None:
+        _log.info(
+            "stored: %s has %s elements, %s; the pass took %.1f s",
+            self._log.store.url,
+            f"{whole.elements:,}",
+            size_text(whole.stored_bytes),
+            self._clock() - self._began,
+        )
+
+    def withdraw(self, reason: str) -> None:
+        """Make what this pass has committed void: it may hold elements of two pipelines."""
+        self._in_step = False
+        generation = self._state.generation
+        self.close()
+        if self._process != os.getpid():
+            return
+        self._log.follow(self._state)
+        ours = any(append.commit.run == self._run for append in self._state.appends)
+        completed = self._state.version is not None and self._has_committed
+        if self._state.generation == generation and (ours or completed):
+            add_reset(self._log, self._state, reason)
 
     def _add(self, kind: str, body: dict[str, Any]) -> None:
+        if self._lost:
+            return
+        self._lost = not self._log.extend(self._state, kind, self._run, body)
         if not self._lost:
-            self._lost = not self._log.extend(self._state, kind, self._run, body)
+            self._has_committed = True
+            _log.debug(
+                "commit %d of %s: %s", self._state.next_number - 1, self._log.store.url, kind
+            )
 
     def close(self, draws: Callable[[], dict[str, Any]] | None = None) -> None:
         """Stop; with ``draws``, what was added is committed first.

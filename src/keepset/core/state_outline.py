@@ -1,0 +1,57 @@
+"""StateOutline: what a state says of the pipeline that it was taken of, beside the position.
+
+A position means an element only within the same stages, batches and length. What the functions
+compute is compared by the stages that store elements, which have a fingerprint.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any
+
+from keepset.core.node import Node
+from keepset.errors import StateError
+
+
+def outline_of(root: Node) -> dict[str, Any]:
+    """The stages, batch sizes and length of a pipeline, as a few bytes of JSON."""
+    nodes = list(root.walk())
+    sizes = [getattr(node, "batch_size", None) for node in nodes]
+    return {
+        "stages": zlib.crc32(",".join(node.kind for node in nodes).encode()),
+        "batch_sizes": [size for size in sizes if isinstance(size, int)],
+        "length": root.cardinality(),
+    }
+
+
+def check_outline(root: Node, stored: Any) -> None:
+    """Refuse the state of another pipeline.
+
+    Raises:
+        StateError: The stages, the batch sizes or the lengths differ.
+    """
+    if not isinstance(stored, dict):
+        raise StateError("this is not a state of an iterator or a loader; pass what it gave out")
+    now = outline_of(root)
+    if stored.get("stages") != now["stages"]:
+        raise StateError(
+            "this state belongs to another pipeline: the stages are not the same; "
+            "build the dataset as it was when the state was taken"
+        )
+    if stored.get("batch_sizes") != now["batch_sizes"]:
+        raise StateError(
+            f"this state was taken with batches of {_sizes(stored.get('batch_sizes'))}, and the "
+            f"pipeline now has batches of {_sizes(now['batch_sizes'])}: a position counts other "
+            "elements; build the dataset as it was when the state was taken"
+        )
+    # A length that is unknown says nothing: it may be known by now.
+    lengths = stored.get("length"), now["length"]
+    if all(isinstance(length, int) and length >= 0 for length in lengths) and len({*lengths}) > 1:
+        raise StateError(
+            f"this state was taken of {lengths[0]:,} elements, and the pipeline now has "
+            f"{lengths[1]:,}; build the dataset as it was when the state was taken, or begin anew"
+        )
+
+
+def _sizes(sizes: Any) -> str:
+    return ", ".join(map(str, sizes)) if isinstance(sizes, list) and sizes else "no size"

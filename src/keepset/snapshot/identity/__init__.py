@@ -1,0 +1,1 @@
+"""What pipelines and passes over them are known by."""

@@ -1,0 +1,267 @@
+"""PassIdentity: what a pass over the stages before a snapshot is known by, begin to end.
+
+The functions of a pipeline run while a pass does, not when the pipeline is built. So the identity
+is taken when the pass begins, and compared with what it is whenever something is committed: what
+was computed after a variable changed is never stored under the fingerprint from before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple, Protocol
+
+from keepset.core.fingerprint import Difference, Moment, differences, facts_to_json
+from keepset.errors import CorruptSnapshotError, FingerprintError, NewerFormatError, StateError
+from keepset.format.log import Log, LogState
+from keepset.snapshot.files.same_files import find_same
+from keepset.snapshot.files.sources import Sources
+from keepset.snapshot.identity.aliases import alias_of, remember_alias
+from keepset.snapshot.identity.pipeline_identity import Identity, Looks
+from keepset.snapshot.reading.opening import fingerprints_at
+from keepset.storage import Store
+
+# A walk meets a container that another thread changes at that moment: it is repeated.
+_TRIES: Final = 5
+# How many other snapshots at a path are asked whether they have this one as an alias.
+_MOST_ASKED: Final = 256
+
+
+class StoringStage(Protocol):
+    """A stage that stores the elements of the stages before it."""
+
+    @property
+    def fingerprint(self) -> str | None:
+        """The one that the user gave, if any."""
+
+    @property
+    def mode(self) -> str: ...
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def looks(self) -> Looks: ...
+
+    def identify(self, looks: Looks | None = None) -> Identity:
+        """The identity that the stages before have now."""
+
+    def root(self) -> Store:
+        """Where snapshots are stored, each under its fingerprint."""
+
+
+class Place(NamedTuple):
+    """Where the elements of a pass are stored or are to be, and what its log says."""
+
+    name: str
+    store: Store
+    log: Log
+    state: LogState
+
+
+class Moved(NamedTuple):
+    """What is not as it was when the pass began.
+
+    Attributes:
+        outside: Variables that the pipeline's functions do not write: their elements are a mixture.
+        settled: Fingerprints that the pipeline has from its first element on, because objects of a
+            library have made up their minds.
+        now: The fingerprint that the pipeline has now.
+        is_known: Whether it could be found out; not so while other threads are at work on it.
+    """
+
+    outside: Sequence[Difference] = ()
+    settled: Sequence[str] = ()
+    now: str | None = None
+    is_known: bool = True
+
+
+class PassIdentity:
+    """The identity of one pass.
+
+    It can be handed to another process, which has a copy of the stages.
+    """
+
+    def __init__(self, stage: StoringStage) -> None:
+        self._stage = stage
+        self._moment = Moment()
+        self._begun = None if stage.fingerprint is not None else self._taken(self._moment)
+        self._settled: Identity | None = None
+        self._name: str | None = stage.fingerprint
+
+    def handed_to(self, stage: StoringStage) -> PassIdentity:
+        """The same pass in a process that has a copy of the stage."""
+        self._stage = stage
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Memory of another process says nothing of this one's.
+        return {"_begun": self._begun, "_settled": self._settled, "_name": self._name}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _moment=Moment())
+
+    @property
+    def identity(self) -> Identity | None:
+        """That of the pipeline as the pass began; None if the user has named the snapshot."""
+        return self._begun
+
+    @property
+    def fingerprint(self) -> str:
+        if self._begun is not None:
+            return self._begun.fingerprint
+        assert self._stage.fingerprint is not None
+        return self._stage.fingerprint
+
+    @property
+    def facts(self) -> dict[str, Any] | None:
+        return None if self._begun is None else facts_to_json(self._begun.facts)
+
+    @property
+    def sources(self) -> Sources | None:
+        return None if self._begun is None else self._begun.sources
+
+    @property
+    def name(self) -> str:
+        """The fingerprint under which the elements are stored, or are going to be."""
+        return self._name if self._name is not None else self.place().name
+
+    def check_name(self, stored: str) -> None:
+        """Refuse a state that was taken of another snapshot.
+
+        Raises:
+            StateError: The stages before the snapshot compute something else.
+        """
+        if stored != self.name:
+            raise StateError(
+                f"this state was taken of {self._stage.title} with the fingerprint {stored}, and "
+                f"now it has {self.name}: the stages before it compute something else, so that a "
+                "position is another element; run the pipeline as it was, or begin a new pass "
+                "(ks.explain(ds, path) says what has changed)"
+            )
+
+    # Where:
+
+    def place(self) -> Place:
+        """Find what is stored of this pipeline, also under a fingerprint that it had before."""
+        root = self._stage.root()
+        found = self._by_name(root) or self._by_content(root) or _place(root, self.fingerprint)
+        self._name = found.name
+        return found
+
+    def _by_name(self, root: Store) -> Place | None:
+        for name in (alias_of(self.fingerprint), self.fingerprint):
+            if name is not None:
+                found = _place(root, name)
+                if not found.state.is_empty:
+                    return found
+        return None
+
+    def _by_content(self, root: Store) -> Place | None:
+        if self._begun is None or self._stage.mode not in ("auto", "read"):
+            return None
+        facts = self._begun.facts
+        name = _with_alias(root, self.fingerprint) if facts.firm != facts.fixed else None
+        if name is None and self.sources is not None:
+            name = find_same(root, self.sources)
+        return None if name is None else _place(root, name)
+
+    # What has moved:
+
+    def note_first_element(self) -> None:
+        """Take the identity again: objects of a library may settle when they are first used."""
+        if self._begun is None or self._settled is not None:
+            return
+        facts = self._begun.facts
+        if facts.firm == facts.fixed:
+            return  # there are none
+        try:
+            self._settled = self._taken(self._moment)
+        except (FingerprintError, RuntimeError):
+            return  # then what has moved at the end is taken for a change
+
+    def moved(self, *, thorough: bool) -> Moved:
+        """Compare with how it is now.
+
+        Args:
+            thorough: Whether large arrays are hashed again, and remote files are asked for. If not,
+                samples of arrays are compared.
+        """
+        if self._begun is None:
+            return Moved()
+        try:
+            now = self._taken(Moment(), again=True) if thorough else self._taken(self._moment)
+        except FingerprintError as error:
+            where = getattr(error, "path", None) or "the pipeline"
+            return Moved([Difference(str(where), "comparable", "no longer comparable")])
+        except RuntimeError:
+            return Moved(is_known=False)
+        begun = self._begun.facts
+        if now.facts.digest == begun.digest:
+            return Moved(now=now.fingerprint)
+        if now.facts.fixed == begun.fixed:
+            return Moved(now=now.fingerprint)
+        settled = self._settled
+        if settled is not None and (now.facts.firm, now.facts.fixed) == (
+            begun.firm,
+            settled.facts.fixed,
+        ):
+            return Moved(settled=[settled.fingerprint], now=now.fingerprint)
+        return Moved(differences(begun, now.facts, name=begun.kind), now=now.fingerprint)
+
+    def remember(self, moved: Moved) -> None:
+        """Let the next pass of this process find what this one has stored."""
+        for name in (moved.now, *moved.settled):
+            if name is not None:
+                remember_alias(name, self.name)
+
+    def forget_files(self) -> None:
+        """Look at the files again when the next pass begins."""
+        self._stage.looks.forget()
+
+    def _taken(self, moment: Moment, *, again: bool = False) -> Identity:
+        looks = self._stage.looks
+        for left in reversed(range(_TRIES)):
+            try:
+                with moment:
+                    return self._stage.identify(looks.of_local_files() if again else looks)
+            except RuntimeError:
+                if not left:
+                    raise
+        raise AssertionError("unreachable")
+
+
+def _place(root: Store, name: str) -> Place:
+    store = root.sub(f"{name}/")
+    log = Log(store)
+    return Place(name, store, log, log.state())
+
+
+def _with_alias(root: Store, fingerprint: str) -> str | None:
+    """The snapshot whose log says that it is also known by this fingerprint."""
+    for name in fingerprints_at(root)[:_MOST_ASKED]:
+        try:
+            version = Log(root.sub(f"{name}/")).state().version
+        except (CorruptSnapshotError, NewerFormatError):
+            continue  # another snapshot; asking for it says so
+        if version is not None and fingerprint in version.commit.body.get("aliases", ()):
+            return name
+    return None
+
+
+def changes_text(changes: Sequence[Difference], url: str) -> str:
+    """A warning about variables that changed while a pass computed from them."""
+    more = f" (and {len(changes) - 1} more)" if len(changes) > 1 else ""
+    return (
+        f"{changes[0]}{more}: this changed while elements were computed for {url}, so they are not "
+        "stored, and the next pass computes them again; leave the variable alone during a pass, or "
+        "leave it out of the fingerprint with snapshot(path, ignore=[...])"
+    )
+
+
+def unknown_text(url: str) -> str:
+    """A warning that the end of a pass could not be compared with its begin."""
+    return (
+        f"other threads go on changing variables of the pipeline while the pass for {url} ends, so "
+        "it cannot be compared with how it began, and what it computed is not stored; stop them, "
+        "or leave the variables out of the fingerprint with snapshot(path, ignore=[...])"
+    )

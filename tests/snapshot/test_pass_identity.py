@@ -1,0 +1,501 @@
+"""A pass owns its identity: what is stored is what the fingerprint says, whatever moves."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import linecache
+import logging
+import subprocess
+import sys
+import textwrap
+import threading
+import types
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import keepset as ks
+from keepset.errors import FingerprintError, InvalidArgumentError, StateError
+from keepset.format.log import Log
+from keepset.snapshot.reading.opening import fingerprints_at
+from keepset.snapshot.writing import first_pass
+from keepset.storage import open_store
+
+
+def program(text: str, **names: Any) -> Any:
+    """A module of the user's, made of a text; its globals can be set from outside."""
+    module = types.ModuleType("program")
+    vars(module).update(ks=ks, np=np, **names)
+    run(textwrap.dedent(text), module)
+    return module
+
+
+def run(text: str, module: Any) -> None:
+    """Run a text in a module, as a notebook does with a cell: its source can be looked up."""
+    file = f"<cell {next(_cells)}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    exec(compile(text, file, "exec"), vars(module))
+
+
+_cells = itertools.count()
+
+
+def values(ds: ks.Dataset) -> list[Any]:
+    return [np.asarray(element).tolist() for element in ds]
+
+
+def while_looping(ds: ks.Dataset, change: Any) -> list[Any]:
+    """The elements of a loop that calls ``change`` with the number of each."""
+    seen = []
+    for number, element in enumerate(ds):
+        seen.append(np.asarray(element).tolist())
+        change(number)
+    return seen
+
+
+def kinds(path: Path) -> dict[str, list[str]]:
+    """The kinds of all commits, by the snapshot that they are of."""
+    store = open_store(path)
+    return {
+        name: [commit.kind for commit in Log(store.sub(f"{name}/")).history()]
+        for name in fingerprints_at(store)
+    }
+
+
+@pytest.fixture
+def user() -> Any:
+    return program(
+        """
+        SCALE, calls = 1, 0
+
+        def scaled(x):
+            return x * SCALE
+        """
+    )
+
+
+def test_a_variable_that_changes_before_the_loop_counts_as_it_is_then(
+    tmp_path: Path, user: Any
+) -> None:
+    ds = ks.Dataset.range(3).map(user.scaled).snapshot(tmp_path)
+    user.SCALE = 2
+    assert values(ds) == [0, 2, 4]
+    user.SCALE = 1
+    assert not ks.explain(ds, tmp_path).hit
+    assert values(ds) == [0, 1, 2]
+    user.SCALE = 2
+    assert ks.explain(ds, tmp_path).hit
+    assert values(ds) == [0, 2, 4]
+    assert len(kinds(tmp_path)) == 2
+
+
+def test_a_loop_variable_that_functions_share_counts_as_it_is_when_they_run(tmp_path: Path) -> None:
+    found = {}
+    for k in (1, 2):
+        found[k] = ks.Dataset.range(3).map(lambda x: x * k).snapshot(tmp_path)  # noqa: B023
+    assert values(found[1]) == [0, 2, 4]  # as Python has it: k is 2 by now
+    assert values(found[2]) == [0, 2, 4]
+    k = 3
+    assert values(found[1]) == [0, 3, 6]
+
+
+def test_explain_and_iterating_agree_after_each_step(tmp_path: Path, user: Any) -> None:
+    ds = ks.Dataset.range(4).map(user.scaled).snapshot(tmp_path)
+    for scale in (1, 2, 1, 3, 2, 3, 1):
+        user.SCALE = scale
+        expected = [scale * i for i in range(4)]
+        before = len(kinds(tmp_path))
+        hit = ks.explain(ds, tmp_path).hit
+        assert values(ds) == expected
+        assert hit == (len(kinds(tmp_path)) == before)
+        assert ks.explain(ds, tmp_path).hit
+
+
+def test_a_variable_that_changes_during_a_pass_voids_it(tmp_path: Path, user: Any) -> None:
+    ds = ks.Dataset.range(3).map(user.scaled).snapshot(tmp_path)
+    with pytest.warns(UserWarning, match=r"global SCALE: 1 -> 7.*not stored") as caught:
+        seen = while_looping(ds, lambda number: setattr(user, "SCALE", 7))
+    assert seen == [0, 7, 14]  # the elements still flow
+    assert caught[0].filename == __file__
+    assert kinds(tmp_path) == {}
+    user.SCALE = 1
+    assert values(ds) == [0, 1, 2]
+
+
+def test_what_was_committed_before_the_change_is_fenced(
+    tmp_path: Path, user: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(first_pass, "_FIRST_COMMIT_S", 0.0)
+    ds = ks.Dataset.range(50).map(user.scaled).snapshot(tmp_path)
+    with pytest.warns(UserWarning, match=r"global SCALE"):
+        while_looping(ds, lambda number: setattr(user, "SCALE", 7 if number >= 20 else 1))
+    (history,) = kinds(tmp_path).values()
+    assert "append" in history
+    assert history[-1] == "reset"
+    user.SCALE = 1
+    assert values(ds) == list(range(50))
+    (history,) = kinds(tmp_path).values()
+    assert history[-1] == "complete"
+
+
+def test_a_change_before_an_early_stop_voids_the_pass_too(tmp_path: Path, user: Any) -> None:
+    ds = ks.Dataset.range(50).map(user.scaled).snapshot(tmp_path)
+    iterator = iter(ds)
+    next(iterator)
+    user.SCALE = 7
+    next(iterator)
+    with pytest.warns(UserWarning, match=r"global SCALE: 1 -> 7"):
+        iterator.close()
+    user.SCALE = 1
+    assert values(ds) == list(range(50))
+
+
+@pytest.mark.parametrize("size", [5, 3_000_000], ids=["small", "large"])
+def test_an_array_that_the_loop_changes_in_place_voids_the_pass(tmp_path: Path, size: int) -> None:
+    table = np.arange(size)
+    ds = ks.Dataset.range(5).map(lambda x: table[x]).snapshot(tmp_path)
+    with pytest.warns(UserWarning, match=r"captured table.*not stored"):
+        while_looping(ds, lambda number: table.__setitem__(-1, 99))
+    assert values(ds) == table[:5].tolist()
+    assert ks.explain(ds, tmp_path).hit
+    table[0] = 5
+    assert not ks.explain(ds, tmp_path).hit
+    assert values(ds)[0] == 5
+
+
+def test_a_source_array_that_is_changed_in_place_is_another_dataset(tmp_path: Path) -> None:
+    data = np.arange(6.0)
+    ds = ks.Dataset.from_tensor_slices(data).snapshot(tmp_path)
+    assert values(ds) == data.tolist()
+    data[0] = -1
+    assert values(ds) == data.tolist()
+
+
+# What the functions move themselves:
+
+MOVING = {
+    "memo dict": """
+        MEMO = dict(START)
+        def function(x):
+            calls.append(int(x))
+            if int(x) not in MEMO:
+                MEMO[int(x)] = int(x) * 10
+            return MEMO[int(x)]
+    """,
+    "vocabulary": """
+        VOCABULARY = dict(START)
+        def function(x):
+            calls.append(int(x))
+            return VOCABULARY.setdefault(f"word {int(x) % 3}", len(VOCABULARY))
+    """,
+    "global": """
+        n = len(START)
+        def function(x):
+            global n
+            calls.append(int(x))
+            n += 1
+            return x + n
+    """,
+    "cell": """
+        def make():
+            n = len(START)
+            def function(x):
+                nonlocal n
+                calls.append(int(x))
+                n += 1
+                return x + n
+            return function
+        function = make()
+    """,
+    "attribute": """
+        class Counter:
+            def __init__(self):
+                self.seen = list(START)
+            def __call__(self, x):
+                calls.append(int(x))
+                self.seen.append(int(x))
+                return len(self.seen)
+        function = Counter()
+    """,
+    "lazy member": """
+        class Model:
+            def __init__(self):
+                self.weights, self.start = None, dict(START)
+            def __call__(self, x):
+                calls.append(int(x))
+                if self.weights is None:
+                    self.weights = np.ones(3) * (1 + len(self.start))
+                return self.weights * x
+        function = Model()
+    """,
+    "cached property": """
+        import functools
+        class Model:
+            def __init__(self):
+                self.start = dict(START)
+            @functools.cached_property
+            def weights(self):
+                return np.ones(3) * (1 + len(self.start))
+            def __call__(self, x):
+                calls.append(int(x))
+                return self.weights * x
+        function = Model()
+    """,
+}
+
+
+@pytest.mark.parametrize("name", MOVING)
+def test_state_that_a_function_moves_is_no_change(tmp_path: Path, name: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        first = program(MOVING[name], START={}, calls=[])
+        # What counts the calls is left out: it is the test's own.
+        ds = ks.Dataset.range(6).map(first.function).snapshot(tmp_path, ignore=["global calls"])
+        expected = values(ds)
+        for _ in range(2):
+            assert values(ds) == expected
+        assert len(first.calls) == 6
+        # As another process would: from the same initial content.
+        again = program(MOVING[name], START={}, calls=[])
+        ds = ks.Dataset.range(6).map(again.function).snapshot(tmp_path, ignore=["global calls"])
+        assert values(ds) == expected
+        assert again.calls == []
+        # Another initial content is another pipeline.
+        other = program(MOVING[name], START={"a": 1, "b": 2}, calls=[])
+        ds = ks.Dataset.range(6).map(other.function).snapshot(tmp_path, ignore=["global calls"])
+        values(ds)
+        assert len(other.calls) == 6
+
+
+def test_an_interrupted_pass_with_a_memo_goes_on(tmp_path: Path) -> None:
+    user = program(MOVING["memo dict"], START={}, calls=[])
+    ds = ks.Dataset.range(20).map(user.function).snapshot(tmp_path, ignore=["global calls"])
+    values(ds.take(7))
+    assert values(ds) == [10 * i for i in range(20)]
+    assert values(ds) == [10 * i for i in range(20)]
+    assert sorted(set(user.calls)) == list(range(20))
+    assert len(user.calls) < 30
+    assert len(kinds(tmp_path)) == 1
+
+
+def test_a_memo_that_two_stages_share_is_no_change(tmp_path: Path) -> None:
+    user = program(
+        """
+        MEMO = {}
+        def fill(x):
+            MEMO[int(x)] = int(x)
+            return x
+        def look(x):
+            return MEMO[int(x)] + len(MEMO)
+        """
+    )
+    ds = ks.Dataset.range(4).map(user.fill).map(user.look).snapshot(tmp_path)
+    expected = values(ds)
+    assert values(ds) == expected
+    assert len(kinds(tmp_path)) == 1
+
+
+def test_a_captured_generator_is_stored_once(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    with pytest.warns(UserWarning, match=r"random_map"):
+        ds = ks.Dataset.range(5).map(lambda x: rng.random()).snapshot(tmp_path)
+    first = values(ds)
+    assert values(ds) == first
+    assert values(ds) == first
+
+
+def test_a_cell_that_is_edited_and_edited_back_hits(tmp_path: Path) -> None:
+    """As in a notebook: the function is defined anew under the same name."""
+    texts = ["def function(x): return x + 1", "def function(x): return x + 2"]
+    user = program(texts[0])
+    for text, expected in zip([texts[0], texts[1], texts[0]], [1, 2, 1], strict=True):
+        run(text, user)
+        ds = ks.Dataset.range(3).map(lambda x: user.function(x)).snapshot(tmp_path)
+        assert values(ds) == [expected, expected + 1, expected + 2]
+    assert len(kinds(tmp_path)) == 2
+
+
+def test_a_helper_that_is_redefined_between_snapshot_and_loop_counts(tmp_path: Path) -> None:
+    user = program("def helper(x): return x + 1\ndef function(x): return helper(x)")
+    ds = ks.Dataset.range(2).map(user.function).snapshot(tmp_path)
+    assert values(ds) == [1, 2]
+    run("def helper(x): return x + 5", user)
+    assert values(ds) == [5, 6]
+
+
+def test_threads_that_fill_a_memo_do_not_disturb(tmp_path: Path) -> None:
+    memo: dict[int, int] = {}
+
+    def function(x: Any) -> Any:
+        memo[int(x)] = int(x)
+        return x
+
+    ds = ks.Dataset.range(3000).map(function, num_parallel_calls=4).snapshot(tmp_path)
+    assert values(ds) == list(range(3000))
+    assert values(ds) == list(range(3000))
+    assert len(kinds(tmp_path)) == 1
+
+
+# ignore:
+
+
+def test_what_is_ignored_does_not_count_and_is_shown(tmp_path: Path) -> None:
+    user = program(
+        """
+        LOG, SCALE = "a", 1
+        def function(x):
+            log(LOG)
+            return x * SCALE
+        def log(where):
+            pass
+        """
+    )
+
+    def dataset(**kwargs: Any) -> ks.Dataset:
+        return ks.Dataset.range(3).map(user.function).snapshot(tmp_path, **kwargs)
+
+    assert values(dataset(ignore=["global LOG"])) == [0, 1, 2]
+    user.LOG = "b"
+    assert ks.explain(dataset(ignore=["global LOG"]), tmp_path).hit
+    assert "global LOG" in str(ks.explain(dataset(ignore=["global LOG"]), tmp_path))
+    assert not ks.explain(dataset(), tmp_path).hit
+    user.SCALE = 2
+    assert not ks.explain(dataset(ignore=["global LOG"]), tmp_path).hit
+    with pytest.raises(InvalidArgumentError, match=r"global LOGS.*matches no variable"):
+        dataset(ignore=["global LOGS"])
+    with pytest.raises(InvalidArgumentError, match=r"fingerprint='mine'"):
+        dataset(ignore=["global LOG"], fingerprint="mine")
+
+
+def test_the_name_that_explain_prints_can_be_ignored(tmp_path: Path, user: Any) -> None:
+    ds = ks.Dataset.range(3).map(user.scaled)
+    values(ds.snapshot(tmp_path))
+    user.SCALE = 2
+    (change,) = ks.explain(ds.snapshot(tmp_path), tmp_path).changes
+    other = tmp_path / "other"
+    assert values(ds.snapshot(other, ignore=[change.path])) == [0, 2, 4]
+    user.SCALE = 3
+    assert values(ds.snapshot(other, ignore=[change.path])) == [0, 2, 4]
+
+
+def test_what_cannot_be_compared_is_said_where_the_pipeline_is_built(tmp_path: Path) -> None:
+    lock = threading.Lock()
+    ds = ks.Dataset.range(3).map(lambda x: (lock, x)[1])
+    with pytest.raises(FingerprintError, match=r"captures 'lock'"):
+        ds.snapshot(tmp_path)
+
+
+# States:
+
+
+def test_a_state_of_writing_is_one_of_replaying_and_the_reverse(tmp_path: Path, user: Any) -> None:
+    ds = ks.Dataset.range(20).map(user.scaled).snapshot(tmp_path).batch(4)
+    iterator = iter(ds)
+    next(iterator)
+    while_writing = json.loads(json.dumps(iterator.state()))
+    rest = [batch.tolist() for batch in iterator]
+    assert [batch.tolist() for batch in ds.iterate(while_writing)] == rest
+    iterator = iter(ds)
+    next(iterator)
+    while_reading = json.loads(json.dumps(iterator.state()))
+    iterator.close()
+    user.SCALE = 1
+    other = tmp_path / "other"
+    again = ks.Dataset.range(20).map(user.scaled).snapshot(other).batch(4)
+    assert [batch.tolist() for batch in again.iterate(while_reading)] == rest
+    assert len(json.dumps(while_reading)) < 1000
+
+
+def test_a_state_of_another_function_is_refused(tmp_path: Path, user: Any) -> None:
+    ds = ks.Dataset.range(20).map(user.scaled).snapshot(tmp_path)
+    iterator = iter(ds)
+    next(iterator)
+    state = iterator.state()
+    list(iterator)
+    user.SCALE = 2
+    with pytest.raises(StateError, match=r"fingerprint [0-9a-f]{32}.*now it has [0-9a-f]{32}"):
+        ds.iterate(state)
+
+
+def test_a_state_of_other_batches_or_another_length_is_refused() -> None:
+    iterator = iter(ks.Dataset.range(100).batch(10))
+    next(iterator)
+    state = iterator.state()
+    with pytest.raises(StateError, match=r"batches of 10.*batches of 5"):
+        ks.Dataset.range(100).batch(5).iterate(state)
+    with pytest.raises(StateError, match=r"of 10 elements.*has 20"):
+        ks.Dataset.range(200).batch(10).iterate(state)
+
+
+# Said:
+
+
+def test_the_log_says_what_was_decided_and_why(
+    tmp_path: Path, user: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, "keepset")
+
+    def said() -> list[str]:
+        found = [record.getMessage() for record in caplog.records]
+        caplog.clear()
+        return found
+
+    ds = ks.Dataset.range(9).map(user.scaled).snapshot(tmp_path)
+    values(ds.take(3))
+    first, commit = said()
+    assert first.startswith("miss: nothing is stored in")
+    assert commit.startswith("commit 0 of")
+    values(ds)
+    resumed, commit, stored = said()
+    assert resumed.startswith("resume: ")
+    assert resumed.endswith("goes on at element 3")
+    assert "commit 1" in commit
+    assert "has 9 elements" in stored
+    values(ds)
+    (hit,) = said()
+    assert hit.startswith("hit: ")
+    assert hit.endswith("replays 9 elements")
+    user.SCALE = 2
+    values(ds)
+    assert "differs in map > function > global SCALE: 1 -> 2" in said()[0]
+    values(ks.Dataset.range(9).map(user.scaled).snapshot(tmp_path, mode="passthrough"))
+    assert said() == [f"pass-through: snapshot({str(tmp_path)!r}) has mode='passthrough'"]
+    user.SCALE = 3
+    writer = iter(ds)
+    next(writer)
+    said()
+    values(ds)
+    _, passes = said()
+    assert passes.startswith("pass-through: process ")
+    assert passes.endswith("elements are computed and not stored")
+    writer.close()
+
+
+def test_a_second_process_finds_what_a_memo_left(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        textwrap.dedent(
+            """
+            import sys
+            import keepset as ks
+            MEMO, calls = {}, []
+            def function(x):
+                calls.append(1)
+                MEMO[int(x)] = int(x)
+                return MEMO[int(x)] + 1
+            ds = ks.Dataset.range(5).map(function).snapshot(sys.argv[1])
+            for _ in range(3):
+                assert [int(x) for x in ds] == [1, 2, 3, 4, 5]
+            print(len(calls))
+            """
+        )
+    )
+    for expected in ("5", "0"):
+        command = [sys.executable, "-W", "error", str(script), str(tmp_path / "stored")]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.stderr == ""
+        assert done.stdout.strip() == expected
