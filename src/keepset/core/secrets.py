@@ -220,7 +220,8 @@ def secret_texts(value: Any, strength: int = NONE, depth: int = 4) -> set[str]:
     if kind not in (list, tuple, set, frozenset, dict) or depth == 0 or len(value) > _MOST_ITEMS:
         return set()
     found: set[str] = set()
-    named = value.items() if kind is dict else [("", item) for item in value]
+    # A copy: a memo may be filled by another thread meanwhile.
+    named = list(value.items()) if kind is dict else [("", item) for item in list(value)]
     for name, item in named:
         own = strength_of_name(_decoded(name)) if type(name) in (str, bytes) and name else NONE
         if strength or own or not isinstance(item, str | bytes):

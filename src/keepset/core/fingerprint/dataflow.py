@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator
 from types import CodeType
 from typing import Any
 
-from keepset.core.fingerprint.effects import ANY_KEY, Call, Effects, Path, Paths, Write
-from keepset.core.fingerprint.reach import Reach, reach_of
+from keepset.core.fingerprint.bytecode_effects import bytecode_effects
+from keepset.core.fingerprint.effects import ANY_KEY, Call, Effects, Path, Write
+from keepset.core.fingerprint.reach import reach_of
 from keepset.core.fingerprint.scopes import bound_names, captures, imports_of, own_nodes, parameters
 from keepset.core.fingerprint.syntax import FunctionNode
 
@@ -30,27 +31,13 @@ _SAME_MEMBERS = {"list", "tuple", "iter", "reversed", "sorted", "filter"}
 
 
 def effects_of(code: CodeType, node: FunctionNode | None) -> Effects:
-    """The effects of a function; without a source only the names that it uses are known."""
-    if node is None:
-        return Effects(uses=_uses(reach_of(code), set(code.co_freevars)))
+    """The effects of a function; without a source, those that its instructions show."""
     try:
-        return _Analysis(code, node).effects()
+        if node is not None:
+            return _Analysis(code, node).effects()
     except RecursionError:
-        return Effects()
-
-
-def _uses(reach: Reach, free: set[str]) -> Paths:
-    found: set[Path] = set()
-    for name, chains in reach.names.items():
-        for chain in chains:
-            root = ("free" if name in free else "global", name)
-            found.add((root, tuple(("attr", each) for each in chain)))
-    for imported, chains in reach.imports.items():
-        for chain in chains:
-            found.add((("import", imported), tuple(("attr", each) for each in chain)))
-    return frozenset(
-        (root, steps[:count]) for root, steps in found for count in range(len(steps) + 1)
-    )
+        pass  # an expression nested deeper than the stack
+    return bytecode_effects(code, reach_of(code))
 
 
 class _Value:

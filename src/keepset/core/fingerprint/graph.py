@@ -30,6 +30,9 @@ _MAX_DEPTH, _MAX_CHILDREN, _MAX_FACTS = 40, 100, 4000
 # Containers that are hashed at once if all their items are plain: there may be a million of them.
 _CONTAINERS = {"tuple", "list", "dict", "OrderedDict"}
 
+# How often a container that changes while it is looked at is looked at again.
+_ATTEMPTS = 20
+
 _ITEM_TAGS = [f"item {i}".encode() for i in range(8)]
 _EMPTY_OWN = {kind: digest_of(kind.__name__.encode(), b"") for kind in (tuple, list)}
 
@@ -203,6 +206,13 @@ class Graph:
     def _sketch(self, value: Any) -> Sketch:
         if value is _LEFT_OUT:
             return Sketch("ignored", "left out by ignore")
+        for _ in range(_ATTEMPTS):
+            try:
+                return self._rule(value)
+            except RuntimeError as error:
+                # A memo that another thread fills: "dictionary changed size during iteration".
+                if "during iteration" not in str(error):
+                    raise
         return self._rule(value)
 
     def _close_sequence(self, vertex: Vertex) -> bool:

@@ -66,20 +66,20 @@ def reach_of(code: CodeType) -> Reach:
     """Read the reach of a function from its bytecode, which is there even if its source is not."""
     # One name may be bound by several imports, and be a global as well: all of them count.
     bound: dict[str, list[Imported]] = defaultdict(list)
-    for inner in _with_nested(code):
+    for inner in with_nested(code):
         for name, imported in _imports(inner):
             bound[name].append(imported)
     names: dict[str, set[Chain]] = defaultdict(set)
     imports: dict[Imported, set[Chain]] = {
         each: set() for found in bound.values() for each in found
     }
-    for inner in _with_nested(code):
+    for inner in with_nested(code):
         for name, is_outer, chain in _loads(inner, code):
             for imported in bound.get(name, ()):
                 imports[imported].add(chain)
             if is_outer and name not in _OF_THE_MODULE:
                 names[name].add(chain)
-    assigned = {name for inner in _with_nested(code) for name in _assigned(inner, code)}
+    assigned = {name for inner in with_nested(code) for name in _assigned(inner, code)}
     return Reach(
         {name: sorted(names[name]) for name in sorted(names)},
         {found: sorted(imports[found]) for found in sorted(imports, key=repr)},
@@ -89,7 +89,7 @@ def reach_of(code: CodeType) -> Reach:
 
 def _assigned(code: CodeType, outermost: CodeType) -> Iterator[str]:
     """The names that are declared global or nonlocal and given a value."""
-    for found in _instructions(code):
+    for found in instructions_of(code):
         if found.opname in ("STORE_GLOBAL", "DELETE_GLOBAL") or (
             found.opname in ("STORE_DEREF", "DELETE_DEREF")
             and found.argval in outermost.co_freevars
@@ -97,20 +97,22 @@ def _assigned(code: CodeType, outermost: CodeType) -> Iterator[str]:
             yield found.argval
 
 
-def _with_nested(code: CodeType) -> Iterator[CodeType]:
+def with_nested(code: CodeType) -> Iterator[CodeType]:
+    """A code object and all those inside it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from _with_nested(constant)
+            yield from with_nested(constant)
 
 
-def _instructions(code: CodeType) -> list[dis.Instruction]:
+def instructions_of(code: CodeType) -> list[dis.Instruction]:
+    """The instructions of a code object, without those that change nothing."""
     return [found for found in dis.get_instructions(code) if found.opname not in _SILENT]
 
 
 def _loads(code: CodeType, outermost: CodeType) -> Iterator[tuple[str, bool, Chain]]:
     """Each name that is loaded, whether it comes from outside, and the attributes taken from it."""
-    instructions = _instructions(code)
+    instructions = instructions_of(code)
     for at, found in enumerate(instructions):
         is_cell = "DEREF" in found.opname
         if not found.opname.startswith(("LOAD_FAST", "STORE_FAST_LOAD")) and not (
@@ -131,7 +133,7 @@ def _loads(code: CodeType, outermost: CodeType) -> Iterator[tuple[str, bool, Cha
 
 def _imports(code: CodeType) -> Iterator[tuple[str, Imported]]:
     """The local names that imports bind."""
-    instructions = _instructions(code)
+    instructions = instructions_of(code)
     for at, found in enumerate(instructions):
         if found.opname != "IMPORT_NAME":
             continue

@@ -372,7 +372,10 @@ def _members(value: Any) -> list[Any]:
     if len(value) > _MAX_MEMBERS:
         return [Inside(value)]
     members = dict.values(value) if isinstance(value, dict) else iter(value)
-    return list(itertools.islice(members, _MAX_MEMBERS))
+    try:
+        return list(itertools.islice(members, _MAX_MEMBERS))
+    except RuntimeError:
+        return [Inside(value)]  # another thread has changed it
 
 
 def _imported(imported: Imported, namespace: dict[str, Any]) -> Any:
