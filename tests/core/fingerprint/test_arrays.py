@@ -7,12 +7,13 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from keepset.core.fingerprint import Moment, fingerprint_of_value
+from keepset.core.fingerprint import Moment, arrays, fingerprint_of_value
 from keepset.core.ragged import Ragged
 from keepset.errors import FingerprintError
 
@@ -40,10 +41,11 @@ def test_digests_are_equal_exactly_when_arrays_are(one: Any, other: Any) -> None
     assert (digest(one) == digest(other)) == same
 
 
-def test_large_arrays_have_one_digest_for_every_layout() -> None:
+def test_large_arrays_have_one_digest_for_every_distance_of_their_rows() -> None:
     array = np.arange(3 * 700 * 900, dtype="i4").reshape(3, 700, 900)
     expected = digest(array)
-    assert digest(np.asfortranarray(array)) == expected
+    assert digest(array.transpose(2, 1, 0).copy().transpose(2, 1, 0)) == digest(array.copy("F"))
+    assert digest(array.transpose(1, 0, 2).copy().transpose(1, 0, 2)) == expected
     assert digest(np.repeat(array, 2, axis=1)[:, ::2]) == expected
     assert digest(array[::-1][::-1]) == expected
     one_row = np.arange(1 << 22, dtype="i4").reshape(1, -1)
@@ -133,3 +135,113 @@ def test_texts_show_small_arrays_and_tell_large_ones_apart() -> None:
     one, other = (fingerprint_of_value(np.full(99, n)).text for n in (1, 2))
     assert one.startswith("int64 array of shape (99,), content ")
     assert one != other
+
+
+def test_data_under_a_mask_counts() -> None:
+    one, other = (np.ma.masked_array(data, [True, False]) for data in ([1, 2], [3, 2]))
+    assert digest(one) != digest(other)
+    other.data[0] = 1
+    assert digest(one) == digest(other)
+    other.fill_value = 7
+    assert digest(one) != digest(other)
+
+
+def test_a_generator_that_has_children_is_another_one() -> None:
+    generator = np.random.default_rng(1)
+    before = digest(generator)
+    generator.spawn(1)
+    assert digest(generator) != before
+
+
+def test_many_strings_are_hashed_at_once_whatever_they_are() -> None:
+    for items in (["a", "bc"] * 1000, ["a", None, 1.5, b"x"] * 500):
+        array = np.array(items, object)
+        assert fingerprint_of_value(array).children == ()
+        changed = array.copy()
+        changed[-1] = "other"
+        assert digest(array) == digest(array.copy()) != digest(changed)
+
+
+def frozen(array: Any) -> Any:
+    array.flags.writeable = False
+    return array
+
+
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The sizes of the arrays that are hashed from now on."""
+    found: list[int] = []
+    hashed = arrays._large_content
+
+    def counting(value: Any) -> bytes:
+        found.append(value.nbytes)
+        return hashed(value)
+
+    monkeypatch.setattr(arrays, "_large_content", counting)
+    return found
+
+
+def test_large_arrays_that_nothing_can_write_to_are_hashed_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    found = counted(monkeypatch)
+    owner = frozen(np.arange(1 << 18))
+    text = np.frombuffer(bytes(1 << 21), "u1")
+    for array in (owner, owner[::-1], frozen(owner.reshape(2, -1)), text, text[1:]):
+        digests = {digest(array) for _ in range(3)}
+        assert len(digests) == 1
+        assert len(found) == 1, array.base
+        found.clear()
+
+
+def test_large_arrays_that_something_can_write_to_are_hashed_each_time(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    found = counted(monkeypatch)
+    base = np.arange(1 << 18)
+    mutable = bytearray(1 << 21)
+    np.save(tmp_path / "data.npy", base)
+    mapped = np.load(tmp_path / "data.npy", mmap_mode="r")
+    for array in (
+        base,
+        frozen(base[:]),
+        frozen(np.frombuffer(mutable, "u1")),
+        np.broadcast_to(base, (2, 1 << 18)),
+        np.asarray(mapped),
+        pa.array(base).to_numpy(),
+    ):
+        assert len({digest(array) for _ in range(2)}) == 1
+        assert len(found) == 2
+        found.clear()
+    view = frozen(base[:])
+    before = digest(view)
+    base[5] += 1
+    assert digest(view) != before
+
+
+def test_an_array_that_is_written_to_all_the_same_is_noticed() -> None:
+    owner = np.arange(1 << 18)
+    view = owner[:]
+    owner.flags.writeable = False
+    before = digest(owner)
+    view += 1
+    assert digest(owner) != before
+
+
+def test_hashing_large_arrays_copies_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    import tracemalloc
+
+    array = np.zeros((1 << 10, 1 << 11))
+    for layout in (
+        array,
+        np.asfortranarray(array),
+        array[:, ::2],
+        array[::2],
+        array.reshape(2, -1, 64).transpose(2, 0, 1),
+    ):
+        tracemalloc.start()
+        digest(layout)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak < layout.nbytes * 0.75, layout.strides
+        if layout.flags.forc:
+            assert peak < layout.nbytes / 50

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import logging
 import math
 import pickle
@@ -63,7 +62,7 @@ def exact(value: Any) -> Any:
     if isinstance(value, set | frozenset):
         return type(value).__name__, frozenset(map(exact, value))
     if isinstance(value, dict):
-        return "dict", frozenset((exact(key), exact(item)) for key, item in value.items())
+        return "dict", tuple((exact(key), exact(item)) for key, item in value.items())
     return type(value).__name__, value
 
 
@@ -78,9 +77,10 @@ def test_digests_are_equal_exactly_when_values_are(one: Any, other: Any) -> None
 
 
 @given(st.lists(st.tuples(HASHABLE, VALUES), max_size=6, unique_by=lambda pair: pair[0]), st.data())
-def test_the_order_of_a_dict_does_not_count(pairs: list[Any], data: st.DataObject) -> None:
+def test_the_order_of_a_dict_counts(pairs: list[Any], data: st.DataObject) -> None:
     shuffled = data.draw(st.permutations(pairs))
-    assert digest(dict(pairs)) == digest(dict(shuffled))
+    same = exact(dict(pairs)) == exact(dict(shuffled))
+    assert (digest(dict(pairs)) == digest(dict(shuffled))) == same
 
 
 @given(st.lists(HASHABLE, max_size=6), st.data())
@@ -94,7 +94,7 @@ def test_long_lists_count_item_by_item(items: list[int], at: int, other: int) ->
     changed = [*items[:at], other, *items[at + 1 :]]
     assert (digest(changed) == digest(items)) == (changed == items)
     assert digest(tuple(items)) != digest(items)
-    assert digest(dict(enumerate(items))) == digest(dict(reversed(list(enumerate(items)))))
+    assert digest(dict(enumerate(items))) != digest(dict(reversed(list(enumerate(items)))))
     assert (digest(dict(enumerate(items))) == digest(dict(enumerate(changed)))) == (
         changed == items
     )
@@ -193,7 +193,6 @@ def test_things_without_content_are_errors_that_name_them(tmp_path: Path) -> Non
             "a queue.Queue": queue.Queue(),
             "a map": map(str, [1]),
             "a list_iterator": iter([1]),
-            "an itertools.count": itertools.count(),
         }
         for said, thing in things.items():
             with pytest.raises(FingerprintError) as caught:

@@ -12,13 +12,14 @@ import xxhash
 from keepset.core.arrays import as_array
 from keepset.core.dtypes import Array
 from keepset.core.fingerprint.facts import digest_of
-from keepset.core.fingerprint.moment import content_once
-from keepset.core.fingerprint.plain import LARGE_BYTES, content_digest
-from keepset.core.fingerprint.sketch import Sketch, Uncountable, part, shortened
+from keepset.core.fingerprint.moment import content_once, remembered
+from keepset.core.fingerprint.origin import is_library_class, library_of
+from keepset.core.fingerprint.plain import LARGE_BYTES, content_digest, token
+from keepset.core.fingerprint.sketch import Part, Sketch, Uncountable, part, shortened
 
 _TENSOR_LIBRARIES = {"torch", "jax", "jaxlib", "tensorflow", "cupy"}
 
-# As many strings are hashed together; fewer count one by one, so that a change can be shown.
+# As many values are hashed together; fewer count one by one, so that a change can be shown.
 _MANY_STRINGS = 1000
 
 # How many elements of a large array are compared where hashing all would take too long.
@@ -27,19 +28,19 @@ _SAMPLED = 1024
 
 def array_sketch(value: Any) -> Sketch | None:
     """The sketch of what belongs to NumPy, or is a tensor; None for everything else."""
-    if "numpy.ma" in sys.modules and isinstance(value, np.ma.MaskedArray):
-        parts = [part("data", value.filled()), part("mask", np.ma.getmaskarray(value))]
-        return Sketch("masked array", f"masked {_array_text(value.data)}", parts=parts)
-    if type(value) in (np.ndarray, np.memmap):
+    kind = type(value)
+    if "numpy.ma" in sys.modules and kind is np.ma.MaskedArray:
+        return _masked(value)
+    if kind in (np.ndarray, np.memmap):
         return _array(value)
-    if isinstance(value, np.generic):
+    if isinstance(value, np.generic) and is_library_class(kind):
         own = _dtype_bytes(value.dtype) + _array_content(np.asarray(value))
         return Sketch("scalar", shortened(f"{value.dtype} {value!s}"), own)
     if isinstance(value, np.dtype):
-        return Sketch("dtype", f"dtype {value}", _dtype_bytes(value))
+        return Sketch("dtype", f"dtype {value}", _dtype_bytes(value), _metadata(value))
     if isinstance(value, np.ufunc):
         return _ufunc(value)
-    if isinstance(value, np.vectorize):
+    if kind is np.vectorize:
         # Its other attributes are a cache that fills on the first call.
         used = ["pyfunc", "otypes", "signature", "excluded"]
         parts = [part(f"attribute {name}", getattr(value, name)) for name in used]
@@ -47,8 +48,20 @@ def array_sketch(value: Any) -> Sketch | None:
     return _random(value) or _tensor(value)
 
 
+def _masked(value: Any) -> Sketch:
+    parts = [
+        # Also what lies under the mask, which taking the mask off brings back.
+        part("data", np.asarray(value)),
+        part("mask", np.ma.getmaskarray(value)),
+        part("fill value", value.fill_value),
+        part("hard mask", bool(value.hardmask)),
+    ]
+    return Sketch("masked array", f"masked {_array_text(value.data)}", parts=parts)
+
+
 def _array(value: Array) -> Sketch:
     own = _dtype_bytes(value.dtype) + repr(value.shape).encode()
+    more = _metadata(value.dtype)
     if value.dtype.hasobject or value.dtype.kind == "T":
         # Not bytes but references.
         content = content_once(
@@ -56,10 +69,14 @@ def _array(value: Array) -> Sketch:
         )
         if not content:
             items = part("items", value.reshape(-1).tolist())
-            return Sketch("array", _array_text(value), own, [items])
+            return Sketch("array", _array_text(value), own, [items, *more])
     else:
         content = _array_content(value)
-    return Sketch("array", _array_text(value, content), own + content)
+    return Sketch("array", _array_text(value, content), own + content, more)
+
+
+def _metadata(dtype: np.dtype[Any]) -> list[Part]:
+    return [part("metadata", dict(dtype.metadata))] if dtype.metadata else []
 
 
 def _array_content(value: Array) -> bytes:
@@ -67,18 +84,46 @@ def _array_content(value: Array) -> bytes:
         return b"empty"
     if value.nbytes < LARGE_BYTES:
         return content_digest(_bytes(value))
-    return content_once(value, lambda: _large_content(value), lambda: _sample(value))
+
+    def sample() -> bytes:
+        return _sample(value)
+
+    def find() -> bytes:
+        if _is_fixed(value):
+            return remembered(value, lambda: _large_content(value), sample)
+        return _large_content(value)
+
+    return content_once(value, find, sample)
+
+
+def _is_fixed(value: Array) -> bool:
+    """Whether nothing can write to an array, nor to what it is a view of."""
+    base: Any = value
+    while isinstance(base, np.ndarray):
+        if base.flags.writeable:
+            return False
+        if base.base is None:
+            return bool(base.flags.owndata)
+        base = base.base
+    if type(base) is memoryview:
+        base = base.obj if base.readonly else None
+    # Not a buffer of Arrow: a file that is mapped, or an array of NumPy, may lie under it.
+    return type(base) is bytes
 
 
 def _strings_content(value: Array) -> bytes:
-    """Of many byte strings, their lengths and all that they hold; empty for anything else."""
+    """Of many plain values, such as strings, their lengths and bytes; empty for anything else."""
     items = value.reshape(-1).tolist() if value.size >= _MANY_STRINGS else []
-    if set(map(type, items)) != {bytes}:
+    if not items:
         return b""
-    lengths = np.fromiter(map(len, items), np.int64, len(items))
-    state = xxhash.xxh3_128(lengths.astype("<i8", copy=False).data)
+    state = xxhash.xxh3_128()
     for start in range(0, len(items), _MANY_STRINGS):  # a few at a time: all would be a copy
-        state.update(b"".join(items[start : start + _MANY_STRINGS]))
+        tokens = [token(item) for item in items[start : start + _MANY_STRINGS]]
+        if None in tokens:
+            return b""
+        found = [each for each in tokens if each is not None]
+        state.update(np.fromiter(map(len, found), "<i8", len(found)).data)
+        state.update(b"".join(found))
     return b"strings" + state.digest()
 
 
@@ -96,6 +141,9 @@ def _sampled_strings(value: Array) -> bytes:
 def _large_content(value: Array) -> bytes:
     if value.flags.c_contiguous:
         return content_digest(_bytes(value))
+    if value.flags.f_contiguous:
+        # Bringing it into the other order would take thirty times as long as hashing it.
+        return b"columns" + content_digest(_bytes(value.T))
     # A strided array is copied block by block, so that hashing it needs no second gigabyte.
     state = xxhash.xxh3_128()
     for block in _blocks(value):
@@ -151,6 +199,8 @@ def _ufunc(value: np.ufunc) -> Sketch:
 def _random(value: Any) -> Sketch | None:
     if "numpy.random" not in sys.modules:
         return None  # then there is none
+    if not is_library_class(type(value)):
+        return None
     if isinstance(value, np.random.Generator):
         return Sketch("generator", "np.random.Generator", parts=[part("bits", value.bit_generator)])
     if isinstance(value, np.random.RandomState):
@@ -158,13 +208,20 @@ def _random(value: Any) -> Sketch | None:
         return Sketch("generator", "np.random.RandomState", parts=[part("state", state)])
     if isinstance(value, np.random.BitGenerator | np.random.SeedSequence):
         name = type(value).__name__
-        return Sketch("generator", f"np.random.{name}", parts=[part("state", value.state)])
+        parts = [part("state", value.state)]
+        # What new generators are made from.
+        seeds = getattr(value, "seed_seq", None)
+        parts += [part("seeds", seeds)] if isinstance(seeds, np.random.SeedSequence) else []
+        return Sketch("generator", f"np.random.{name}", parts=parts)
     return None
 
 
 def _tensor(value: Any) -> Sketch | None:
-    library = type(value).__module__.partition(".")[0]
-    if library not in _TENSOR_LIBRARIES or not hasattr(value, "__array__"):
+    kind = type(value)
+    library = library_of(kind)
+    if library not in _TENSOR_LIBRARIES or not hasattr(kind, "__array__"):
+        return None
+    if not is_library_class(kind) or _is_sparse(value):
         return None
     try:
         sketch = _array(as_array(value))
@@ -173,3 +230,7 @@ def _tensor(value: Any) -> Sketch | None:
         raise Uncountable(f"a tensor of {library}", shortened(f" ({error})", 200)) from error
     sketch.kind, sketch.text, sketch.library = "tensor", f"{library} {sketch.text}", library
     return sketch
+
+
+def _is_sparse(value: Any) -> bool:
+    return str(getattr(value, "layout", "")).startswith("torch.sparse")

@@ -7,9 +7,13 @@ from dataclasses import replace
 from itertools import chain
 
 from keepset.core.fingerprint.facts import Facts
+from keepset.core.fingerprint.plain import ORDER
 from keepset.core.record import record
 
 ABSENT = "(absent)"
+
+# What the content of an object is called, which has no name of its own.
+_CONTENT = {"content", "items", "state"}
 
 
 @record
@@ -19,6 +23,14 @@ class Difference:
     Example:
         >>> print(Difference("map(decode) > global MEAN", "0.5", "0.25"))
         map(decode) > global MEAN: 0.5 -> 0.25
+
+    Attributes:
+        path: The way to what changed.
+        old: What it was.
+        new: What it is.
+        old_source: The normalised source of a function that it was.
+        new_source: The normalised source of a function that it is.
+        is_order: Whether the keys of a mapping, or members or fields, are in another order.
     """
 
     path: str
@@ -27,8 +39,13 @@ class Difference:
     old_source: str = ""
     new_source: str = ""
     moves: bool = False  # written by the functions of the pipeline, so seldom the reason
+    is_order: bool = False
 
     def __str__(self) -> str:
+        if self.is_order:
+            last = self.path.rpartition(" > ")[2]
+            name = last.partition(" ")[2] or last
+            return f"{self.path}: only the order of {name} changed (built from a set? sort it)"
         if self.old == self.new:
             return f"{self.path}: {self.new} has changed"
         return f"{self.path}: {self.old} -> {self.new}"
@@ -81,6 +98,8 @@ class _Comparison:
         changed = [_difference(path, old, new)] if old.own != new.own else []
         ours, theirs = _numbered(old), _numbered(new)
         for key in chain(ours, (key for key in theirs if key not in ours)):
+            if key[0] == ORDER:
+                continue
             inner = (*path, key[0])
             if key in ours and key in theirs:
                 parts = self._compare(ours[key], theirs[key], inner)
@@ -89,6 +108,10 @@ class _Comparison:
             elif old.own == new.own:
                 # Otherwise the change of the thing itself says why a part came or went.
                 changed.append(_difference(inner, ours.get(key), theirs.get(key)))
+        order = (ORDER, 0)
+        if not changed and order in ours and order in theirs:
+            # Anything else that came, went or changed says more.
+            changed += self._compare(ours[order], theirs[order], (*path, ORDER))
         # Parts that were seen elsewhere explain it; else it was in what the tree leaves out.
         explained = changed or any(
             (ours[key].digest, theirs[key].digest) in self._seen
@@ -109,6 +132,11 @@ def changed_versions(old: Facts, new: Facts) -> list[Difference]:
 
 
 def _difference(path: tuple[str, ...], old: Facts | None, new: Facts | None) -> Difference:
+    if old is not None and new is not None and old.kind == new.kind == ORDER and len(path) > 1:
+        named = path[:-1]
+        while len(named) > 1 and named[-1] in _CONTENT:
+            named = named[:-1]
+        return Difference(" > ".join(named), old.text, new.text, is_order=True)
     where = " > ".join(path) or (new or old or Facts("", "", "")).kind
     if old is None or new is None:
         return Difference(where, old.text if old else ABSENT, new.text if new else ABSENT)

@@ -13,8 +13,17 @@ from typing import Any
 from keepset.core.fingerprint.code import code_digest, version_note
 from keepset.core.fingerprint.dataflow import effects_of
 from keepset.core.fingerprint.effects import Effects
+from keepset.core.fingerprint.extensions import extension_of
+from keepset.core.fingerprint.introspection import annotations_of, aspects_read, counts, meet
 from keepset.core.fingerprint.names import followed, resolved_import
-from keepset.core.fingerprint.origin import is_library_function, library_of
+from keepset.core.fingerprint.origin import (
+    is_library_class,
+    is_library_function,
+    is_library_module,
+    library_of,
+    module_of,
+)
+from keepset.core.fingerprint.plain import order_of
 from keepset.core.fingerprint.reach import Reach, reach_of
 from keepset.core.fingerprint.sketch import ByName, Part, Sketch, part
 from keepset.core.fingerprint.source import find_source
@@ -29,6 +38,12 @@ _DESCRIPTORS = (
     types.MemberDescriptorType,
 )
 _BUILTIN = (types.BuiltinFunctionType, types.MethodWrapperType)
+# What functools.update_wrapper copies, and what lru_cache adds.
+_COPIED = {*functools.WRAPPER_ASSIGNMENTS, "__isabstractmethod__", "__wrapped__"} | {
+    "__annotate__",
+    "__annotations__",
+    "cache_parameters",
+}
 
 
 @record
@@ -40,6 +55,7 @@ class _Reading:
     note: str
     reach: Reach
     effects: Effects
+    aspects: frozenset[str]
 
 
 # By identity and not by equality: equal code may come from sources that differ (`1 + 2` and `3`).
@@ -47,38 +63,33 @@ _readings: dict[int, tuple[weakref.ref[CodeType], _Reading]] = {}
 
 
 def function_sketch(value: Any) -> Sketch | None:
-    """The sketch of anything made to be called; None for other values and callable objects."""
-    if isinstance(value, FunctionType):
+    """The sketch of anything made to be called; None for other values and callable objects.
+
+    Classes that the user derives from these count as other classes do, with their attributes.
+    """
+    kind = type(value)
+    if kind is FunctionType:
         return _library_function(value) if is_library_function(value) else _function(value)
-    if isinstance(value, functools.partial):
+    if kind is functools.partial:
         return _partial(value)
-    if isinstance(value, functools._lru_cache_wrapper):
-        # What the cache holds follows from the function.
-        return Sketch(
-            "cached function", "cached function", parts=[part("function", value.__wrapped__)]
-        )
-    if isinstance(value, types.MethodType):
-        name = value.__func__.__name__ if hasattr(value.__func__, "__name__") else "method"
-        return _named(value) or Sketch(
-            "method",
-            f"method {name}",
-            parts=[part(f"function {name}", value.__func__), part("self", value.__self__)],
-        )
-    if isinstance(value, _BUILTIN):
+    if kind is functools._lru_cache_wrapper:
+        return _cached(value)
+    if kind is types.MethodType:
+        return _method(value)
+    if kind in _BUILTIN:
         return _named(value) or _builtin_method(value)
-    if isinstance(value, _DESCRIPTORS):
+    if kind in _DESCRIPTORS:
         owner = part("class", value.__objclass__)
         return Sketch("method", value.__qualname__, value.__name__.encode(), [owner])
-    if isinstance(value, staticmethod | classmethod):
-        return Sketch(
-            type(value).__name__, type(value).__name__, parts=[part("function", value.__func__)]
-        )
-    if isinstance(value, property):
+    if kind in (staticmethod, classmethod):
+        parts = [part("function", value.__func__), *_attributes(value)]
+        return Sketch(kind.__name__, kind.__name__, parts=parts)
+    if kind is property:
         used = [("fget", value.fget), ("fset", value.fset), ("fdel", value.fdel)]
         return Sketch("property", "property", parts=[part(*each) for each in used if each[1]])
-    if isinstance(value, functools.cached_property):
+    if kind is functools.cached_property:
         return Sketch("property", "cached property", parts=[part("fget", value.func)])
-    if isinstance(value, CodeType):
+    if kind is CodeType:
         own = version_note().encode() + code_digest(value)
         return Sketch("code", f"compiled code of {value.co_name} ({version_note()})", own)
     return None
@@ -86,31 +97,81 @@ def function_sketch(value: Any) -> Sketch | None:
 
 def _function(value: FunctionType) -> Sketch:
     reading = _reading(value.__code__)
+    meet(reading.aspects)
     return Sketch(
         "function",
         f"function {value.__name__}{reading.note}",
         reading.content,
         [*_defaults(value), *_captured(value, reading.reach), *_used(value, reading.reach)]
-        + [part(f"attribute {name}", item) for name, item in sorted(vars(value).items())],
+        + [part(f"attribute {name}", item) for name, item in sorted(vars(value).items())]
+        + list(_described(value)),
         source=reading.source,
     )
+
+
+def _described(value: FunctionType) -> Iterator[Part]:
+    """What a function says about itself, as far as some code reads it."""
+    if counts("annotations"):
+        yield part("annotations", annotations_of(value))
+    if counts("doc"):
+        yield part("docstring", value.__doc__)
+    if counts("name"):
+        yield part("name", value.__qualname__)
+
+
+def _attributes(value: Any) -> Iterator[Part]:
+    """The attributes that were given to a wrapper of a function."""
+    for name, item in sorted(getattr(value, "__dict__", {}).items()):
+        if name not in _COPIED:
+            yield part(f"attribute {name}", item)
+
+
+def _cached(value: Any) -> Sketch:
+    # What the cache holds follows from the function, but 1 and 1.0 may share a place in it.
+    parts = [part("function", value.__wrapped__), part("parameters", value.cache_parameters())]
+    return Sketch("cached function", "cached function", parts=[*parts, *_attributes(value)])
+
+
+def _method(value: types.MethodType) -> Sketch:
+    owner, function = value.__self__, value.__func__
+    kind = owner if isinstance(owner, type) else type(owner)
+    if is_library_class(kind) and (found := _named(value)) is not None:
+        return found
+    name = getattr(function, "__name__", "method")
+    parts = [part(f"function {name}", function), part("self", owner)]
+    return Sketch("method", f"method {name}", parts=parts)
 
 
 def _library_function(value: FunctionType) -> Sketch:
     """By name, and by what a library's decorator was given: contextmanager, singledispatch."""
     name = f"{value.__module__}.{value.__qualname__}"
-    if value.__code__.co_freevars or hasattr(value, "__wrapped__"):
+    made = "<locals>" in value.__code__.co_qualname
+    if made or hasattr(value, "__wrapped__"):
         name = f"{value.__globals__.get('__name__')}.{value.__code__.co_qualname}"
-    registry = getattr(value, "registry", None)
-    if registry is not None and hasattr(value, "dispatch"):
+    library = str(value.__globals__.get("__name__", "")).partition(".")[0]
+    parts: list[Part] = []
+    if hasattr(value, "registry") and hasattr(value, "dispatch"):
         # The rest of what singledispatch captures is a cache that fills with use.
-        parts = [part("registry", registry)]
+        parts.append(part("registry", value.registry))
     else:
-        parts = [_machinery(each) for each in _captured(value, Reach())]
+        parts += map(_machinery, _captured(value, Reach()))
+        parts += map(_machinery, _defaults(value) if made else ())
+        parts += map(_machinery, _attributes(value) if made else ())
     if hasattr(value, "__wrapped__"):
         parts.append(part("wrapped function", value.__wrapped__))
-    library = str(value.__globals__.get("__name__", "")).partition(".")[0]
+    parts += annotations_read(parts, library)
     return Sketch("library function", name, name.encode(), parts, library=library)
+
+
+def annotations_read(parts: list[Part], library: str) -> list[Part]:
+    """The annotations of the functions that a library holds, which may check them at each call."""
+    if library in sys.stdlib_module_names or counts("annotations"):
+        return []
+    return [
+        part(f"annotations of {each.label}", annotations_of(each.value))
+        for each in parts
+        if type(each.value) is FunctionType and not is_library_function(each.value)
+    ]
 
 
 def _machinery(found: Part) -> Part:
@@ -124,7 +185,7 @@ def _reading(code: CodeType) -> _Reading:
     kept = _readings.get(id(code))
     if kept is not None and kept[0]() is code:
         return kept[1]
-    node = find_source(code)
+    node, aspects = find_source(code), aspects_read(code)
     if node is not None:
         reading = _Reading(
             b"source" + canonical_bytes(node),
@@ -132,11 +193,12 @@ def _reading(code: CodeType) -> _Reading:
             "",
             reach_of(code),
             effects_of(code, node),
+            aspects,
         )
     else:
         note = f" (compiled code of {version_note()}: no source that matches it)"
         content = b"code" + version_note().encode() + code_digest(code)
-        reading = _Reading(content, "", note, reach_of(code), effects_of(code, None))
+        reading = _Reading(content, "", note, reach_of(code), effects_of(code, None), aspects)
     key = id(code)
     _readings[key] = weakref.ref(code, lambda _: _readings.pop(key, None)), reading
     return reading
@@ -218,20 +280,21 @@ def _partial(value: functools.partial[Any]) -> Sketch:
     parts = [part("function", value.func)]
     parts += [part(f"argument {i}", item) for i, item in enumerate(value.args)]
     parts += [part(f"argument {name}", item) for name, item in sorted(value.keywords.items())]
-    own = b"" if type(value) is functools.partial else type(value).__name__.encode()
-    return Sketch("partial", "functools.partial", own, parts)
+    parts += [*order_of(value.keywords), *_attributes(value)]
+    return Sketch("partial", "functools.partial", parts=parts)
 
 
 def _named(value: Any) -> Sketch | None:
     """What can be found in a library's module by name: len, np.array, random.shuffle."""
     name = value.__name__
     owner = getattr(value, "__self__", None)
-    modules = [getattr(value, "__module__", None), getattr(type(owner), "__module__", None)]
-    for module in modules:
+    for module in (module_of(value), module_of(type(owner))):
         # random.shuffle is a method of a generator inside the module, whose state does not count.
-        if module and _same(getattr(sys.modules.get(module), name, None), value):
-            full = f"{module}.{name}"
-            library = module.partition(".")[0]
+        if module is None or not is_library_module(module):
+            continue
+        if _same(getattr(module, name, None), value):
+            full = f"{module.__name__}.{name}"
+            library = module.__name__.partition(".")[0]
             return Sketch("library function", full, full.encode(), library=library)
     return None
 
@@ -242,7 +305,9 @@ def _same(found: Any, value: Any) -> bool:
 
 def _builtin_method(value: Any) -> Sketch:
     owner = value.__self__
+    full = f"{getattr(value, '__module__', None)}.{value.__qualname__}"
+    if extension := extension_of(value):
+        return Sketch("extension function", full, value.__qualname__.encode(), extension)
     if owner is None or isinstance(owner, types.ModuleType):
-        full = f"{value.__module__}.{value.__qualname__}"
         return Sketch("library function", full, full.encode(), library=library_of(value))
     return Sketch("method", value.__qualname__, value.__name__.encode(), [part("self", owner)])

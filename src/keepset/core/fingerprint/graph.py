@@ -17,7 +17,7 @@ from keepset.core.fingerprint.bounds import Bounds
 from keepset.core.fingerprint.facts import Facts, digest_of
 from keepset.core.fingerprint.hidden import Hidden
 from keepset.core.fingerprint.ignore import SEPARATOR, Ignore
-from keepset.core.fingerprint.plain import token
+from keepset.core.fingerprint.plain import ORDER, token
 from keepset.core.fingerprint.sketch import Part, Sketch, Uncountable
 from keepset.core.fingerprint.vertex import Vertex
 from keepset.errors import FingerprintError
@@ -406,10 +406,16 @@ class _Tree:
     def facts(self, vertex: Vertex, depth: int, strength: int) -> Facts:
         fresh, hidden = vertex.digest not in self._spelled_out, self._hidden
         sketch = vertex.sketch or self._rule(vertex.value)
-        edges = vertex.edges if vertex.sketch else [(part, None) for part in sketch.parts]
-        listed = sketch.listed and len(edges) <= _MAX_CHILDREN
+        edges: list[tuple[Part, Vertex | None]] = [(part, None) for part in sketch.parts]
+        edges = vertex.edges if vertex.sketch else edges
         children = []
-        if fresh and listed and depth < _MAX_DEPTH and len(self._spelled_out) < _MAX_FACTS:
+        if not sketch.listed or len(edges) > _MAX_CHILDREN:
+            # Whether only the order changed is said of containers of any size.
+            order = [edge for edge in edges if edge[0].label == ORDER]
+            if order and fresh:
+                children.append(("items", self._items(edges, sketch)))
+            edges = order
+        if fresh and depth < _MAX_DEPTH and len(self._spelled_out) < _MAX_FACTS:
             self._spelled_out.add(vertex.digest)
             for part, inner in edges:
                 below = hidden.strength(part.label, part.value, vertex.value, strength)
@@ -434,6 +440,16 @@ class _Tree:
         if moving is None:
             return False
         return moving.hides_part(vertex, part) or (inner is not None and moving.hides(inner))
+
+    def _items(self, edges: list[tuple[Part, Vertex | None]], sketch: Sketch) -> Facts:
+        """The items of a container apart from their order."""
+        pairs = sorted(
+            (part.tag, self._leaf_digest(part.value) if inner is None else inner.digest)
+            for part, inner in edges
+            if part.label != ORDER
+        )
+        digest = digest_of(*(item for pair in pairs for item in pair))
+        return Facts(digest.hex(), "items", sketch.text)
 
     def _leaf(self, value: Any, strength: int) -> Facts:
         sketch = self._rule(value)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
+from contextlib import nullcontext
 from contextvars import ContextVar, Token
 from typing import Any, NamedTuple, Self, TypeVar
 
@@ -78,3 +80,28 @@ def content_once(value: object, find: Callable[[], bytes], sample: Callable[[], 
     """
     moment = _now.get()
     return find() if moment is None else moment.content(value, find, sample)
+
+
+def this_moment() -> Moment | nullcontext[None]:
+    """The moment that lasts already, or one that begins here."""
+    return Moment() if _now.get() is None else nullcontext()
+
+
+# What was found out of values that nothing writes to, as long as each lives.
+_remembered: dict[int, tuple[weakref.ref[Any], Any, bytes]] = {}
+
+
+def remembered(value: object, find: Callable[[], T], sample: Callable[[], bytes]) -> T:
+    """What ``find`` says of a value that nothing can write to, which is asked once in a process.
+
+    A view that was made before the value was locked may write all the same, so a sample is
+    compared each time.
+    """
+    piece, key = sample(), id(value)
+    known = _remembered.get(key)
+    if known is not None and known[0]() is value and known[2] == piece:
+        again: T = known[1]
+        return again
+    answer = find()
+    _remembered[key] = weakref.ref(value, lambda _: _remembered.pop(key, None)), answer, piece
+    return answer

@@ -1,7 +1,9 @@
 """Names: what a global name, or an import inside a function, leads to.
 
-A module counts by its name. Where a function takes attributes of the user's own module, these count
-by value and the rest of the module does not; what it takes from a library counts by name.
+Where a function takes attributes of the user's own module, these count by value and the rest of
+the module does not. A module of the user's that is used as a value counts whole: an argument, an
+item, what ``getattr`` is given. One without Python source counts by its file. What belongs to a
+library counts by name.
 """
 
 from __future__ import annotations
@@ -9,20 +11,29 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
+import re
 import sys
+from collections.abc import Iterator
 from types import FunctionType, ModuleType
 from typing import Any
 
+from keepset.core.fingerprint.extensions import extension_file, file_digest
 from keepset.core.fingerprint.origin import (
     is_library_class,
     is_library_function,
     is_library_module,
     is_library_name,
 )
+from keepset.core.fingerprint.plain import is_namespace
 from keepset.core.fingerprint.reach import Chain, Imported
-from keepset.core.fingerprint.sketch import ByName, Sketch
+from keepset.core.fingerprint.running import is_running, type_name
+from keepset.core.fingerprint.sketch import ByName, Part, Sketch, part
 
 _MISSING = object()
+
+# What a module says about itself depends on where it lies; these change what it does.
+_COUNTED_DUNDERS = {"__all__", "__getattr__", "__version__"}
+_OF_A_NOTEBOOK = re.compile(r"In|Out|exit|quit|open|get_ipython|_+|_i+|_i?\d+|_[ido]h|_exit_code")
 
 
 def followed(name: str, value: Any, chains: list[Chain] | None) -> list[tuple[str, Any]]:
@@ -38,6 +49,8 @@ def followed(name: str, value: Any, chains: list[Chain] | None) -> list[tuple[st
 
 def _follow(name: str, value: Any, chain: Chain) -> tuple[str, Any]:
     taken = 0
+    # Which of the names in a namespace are read is not known.
+    chain = chain[: chain.index("__dict__")] if "__dict__" in chain else chain
     while isinstance(value, ModuleType) and taken < len(chain):
         if is_library_module(value) and not _leads_to_users_code(value, chain[taken:]):
             return ".".join((name, *chain)), ByName(".".join((value.__name__, *chain[taken:])))
@@ -87,6 +100,8 @@ def module_sketch(value: Any) -> Sketch | None:
     if isinstance(value, ByName):
         library = value.name.partition(".")[0] if " " not in value.name else ""
         return Sketch("library name", value.name, value.name.encode(), library=library)
+    if is_namespace(value):
+        return Sketch("namespace", f"globals of {len(value):,}", parts=list(_globals(value)))
     if not isinstance(value, ModuleType):
         return None
     name = value.__name__
@@ -94,5 +109,24 @@ def module_sketch(value: Any) -> Sketch | None:
     if name == "__main__" and file:
         # A script is called by its name when it is imported.
         name = os.path.splitext(os.path.basename(file))[0]
-    library = name.partition(".")[0] if is_library_module(value) else ""
-    return Sketch("module", f"module {name}", name.encode(), library=library)
+    if is_library_module(value):
+        return Sketch("module", f"module {name}", name.encode(), library=name.partition(".")[0])
+    compiled = extension_file(value)
+    if compiled is not None:
+        own = name.encode() + b" " + file_digest(compiled)
+        return Sketch("extension module", f"module {name} of {os.path.basename(compiled)}", own)
+    parts = [] if type(value) is ModuleType else [part("class", type(value))]
+    return Sketch("module", f"module {name}", name.encode(), [*parts, *_globals(vars(value))])
+
+
+def _globals(namespace: dict[str, Any]) -> Iterator[Part]:
+    """All that a module of the user's holds, without what Python and notebooks write into it."""
+    shell = "get_ipython" in namespace
+    for name, item in sorted(namespace.items()):
+        if (name.startswith("__") and name.endswith("__") and name not in _COUNTED_DUNDERS) or (
+            shell and _OF_A_NOTEBOOK.fullmatch(name)
+        ):
+            continue
+        counted = ByName(type_name(item)) if is_running(item) else item
+        tag = f"attribute {name}".encode("utf-8", "surrogatepass")
+        yield Part(f"attribute {name}", counted, tag, (id(namespace), name))

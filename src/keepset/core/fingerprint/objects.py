@@ -1,6 +1,6 @@
 """Objects: instances of any class, by the class and the state that a copy of them would get.
 
-An object's state is what ``__getstate__`` or ``__reduce_ex__`` give, without writing it anywhere;
+An object's state is what ``__getstate__`` or ``__reduce_ex__`` return, without writing it anywhere;
 values that a ``functools.cached_property`` left behind do not count, as they follow from the rest.
 A class with ``__keepset_fingerprint__(self)`` decides for itself: what that returns counts.
 """
@@ -10,54 +10,35 @@ from __future__ import annotations
 import copyreg
 import enum
 import functools
-import threading
+import warnings
 from collections.abc import Iterator
+from types import MemberDescriptorType
 from typing import Any
 
 import numpy as np
 
+from keepset.core.fingerprint.derived import content_of_base
+from keepset.core.fingerprint.extensions import extension_of
+from keepset.core.fingerprint.functions import annotations_read
 from keepset.core.fingerprint.origin import is_library_class, library_of
-from keepset.core.fingerprint.plain import content_digest
+from keepset.core.fingerprint.plain import content_digest, is_namespace, order_of
+from keepset.core.fingerprint.running import is_running, type_name
 from keepset.core.fingerprint.sketch import ByName, Part, Sketch, Uncountable, part, shortened
+from keepset.core.fingerprint.standard_objects import standard_sketch
+from keepset.core.fingerprint.tables import table_sketch
 from keepset.core.fingerprint.tokenizers import tokenizer_sketch
+from keepset.core.fingerprint.torch_objects import torch_sketch
 from keepset.core.structure import is_namedtuple
 
 # Types whose repr is short and says everything.
 _TELLING = {"datetime", "decimal", "fractions", "uuid", "zoneinfo"}
 
-_FAMILIAR = {
-    "_thread.lock": "threading.Lock",
-    "_thread.RLock": "threading.RLock",
-    "_thread._local": "threading.local",
-    "_io.TextIOWrapper": "open file",
-    "_io.BufferedReader": "open file",
-    "_io.BufferedWriter": "open file",
-    "_io.FileIO": "open file",
-    "builtins.generator": "generator",
-    "builtins.coroutine": "coroutine",
-    "builtins.async_generator": "async generator",
-}
-_MOVING = ("builtins", "itertools")
-# Whose objects stand for something that runs, waits or is connected.
-_RUNNING = {
-    "_queue",
-    "_socket",
-    "_thread",
-    "asyncio",
-    "concurrent",
-    "multiprocessing",
-    "queue",
-    "selectors",
-    "socket",
-    "ssl",
-    "subprocess",
-    "threading",
-    "weakref",
-}
-
 # Where compilers of functions keep the function that they were given.
 _WRAPPED = ("__wrapped__", "py_func", "python_function")
 _COMPILERS = {"jax", "jaxlib", "numba", "tensorflow"}
+
+# What a class may define to say what a copy of its instances gets.
+_COPYING = ("__getstate__", "__reduce__", "__reduce_ex__")
 
 
 def object_sketch(value: Any) -> Sketch:
@@ -70,37 +51,57 @@ def object_sketch(value: Any) -> Sketch:
         parts = [_class(kind), part("value", value._value_)]
         return Sketch("enum", f"{kind.__name__}.{value.name}", str(value.name).encode(), parts)
     if is_namedtuple(kind):
-        fields = [
-            part(f"field {name}", item) for name, item in zip(kind._fields, value, strict=True)
-        ]
-        return Sketch("namedtuple", f"{kind.__name__} namedtuple", parts=[_class(kind), *fields])
-    if isinstance(value, np.ndarray):
-        content = part("array", np.asarray(value))
-        attributes = _attributes(kind, getattr(value, "__dict__", {}))
-        return Sketch("array", f"{kind.__name__} array", parts=[_class(kind), content, *attributes])
-    if isinstance(value, set | frozenset):
-        content = part("items", frozenset(value))
-        attributes = _attributes(kind, getattr(value, "__dict__", {}))
-        return Sketch(
-            "set", f"{kind.__name__} of {len(value):,}", parts=[_class(kind), content, *attributes]
-        )
-    return tokenizer_sketch(value) or _compiled(value) or _by_state(value)
-
-
-def type_name(value: Any) -> str:
-    """What to call the type of a value in a message."""
-    kind = type(value)
-    full = f"{kind.__module__}.{kind.__qualname__}"
-    return _FAMILIAR.get(full, full.removeprefix("builtins."))
+        return _namedtuple(value)
+    return (
+        standard_sketch(value)
+        or table_sketch(value)
+        or torch_sketch(value)
+        or _derived_object(value)
+        or tokenizer_sketch(value)
+        or _compiled(value)
+        or _by_state(value)
+    )
 
 
 def _class(kind: type) -> Part:
     return Part(f"class {kind.__name__}", kind, b"class")
 
 
+def _namedtuple(value: Any) -> Sketch:
+    kind = type(value)
+    fields = [
+        part(f"field {name}", _machinery(kind, item))
+        for name, item in zip(kind._fields, tuple.__iter__(value), strict=False)
+    ]
+    parts = [_class(kind), *fields, *_own_attributes(value)]
+    return Sketch("namedtuple", f"{kind.__name__} namedtuple", parts=parts)
+
+
+def _derived_object(value: Any) -> Sketch | None:
+    """An instance of what the user derived from a builtin: the class, that content, attributes."""
+    kind = type(value)
+    if is_library_class(kind) and not isinstance(value, np.ndarray | set | frozenset):
+        return None
+    if _defined_by_user(kind, _COPYING):
+        return None
+    content = content_of_base(value)
+    if content is None:
+        return None
+    sort, inside, known = content
+    attributes = [each for each in _own_attributes(value) if each.label.split()[-1] not in known]
+    text = f"{kind.__name__} of {len(value):,}" if sort == "set" else f"{kind.__name__} {sort}"
+    return Sketch(sort, text, parts=[_class(kind), part("content", inside), *attributes])
+
+
+def _defined_by_user(kind: type, names: tuple[str, ...]) -> bool:
+    """Whether a class of the user's among the bases defines one of these methods."""
+    users = (base for base in kind.__mro__ if not is_library_class(base))
+    return any(name in vars(base) for base in users for name in names)
+
+
 def _compiled(value: Any) -> Sketch | None:
     kind = type(value)
-    if library_of(kind) not in _COMPILERS:
+    if library_of(kind) not in _COMPILERS or not is_library_class(kind):
         return None
     for name in _WRAPPED:
         inner = getattr(value, name, None)
@@ -112,31 +113,36 @@ def _compiled(value: Any) -> Sketch | None:
 
 def _by_state(value: Any) -> Sketch:
     kind = type(value)
-    moves = hasattr(kind, "__next__") and kind.__module__ in _MOVING
-    if moves or library_of(kind) in _RUNNING or isinstance(value, threading.Thread):
+    if is_running(value):
         raise Uncountable(_article(type_name(value)))
     try:
-        reduce = copyreg.dispatch_table.get(kind)
-        state = reduce(value) if reduce is not None else value.__reduce_ex__(4)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # itertools from Python 3.12
+            reduce = copyreg.dispatch_table.get(kind)
+            state = reduce(value) if reduce is not None else value.__reduce_ex__(4)
     # Whatever a class does to say that it cannot be copied.
     except Exception as error:
         return _by_content(value, error)
     if isinstance(state, str):
-        return Sketch("object", state, state.encode(), [_class(kind)])
-    telling = kind.__module__ in _TELLING
+        # The name of something that is there once, which may hold things all the same.
+        parts = [_class(kind), *extension_of(value), *_own_attributes(value)]
+        for each in parts:
+            each.value = ByName(type_name(each.value)) if is_running(each.value) else each.value
+        return Sketch("object", state, state.encode(), parts)
+    telling = kind.__module__ in _TELLING and is_library_class(kind)
     text = shortened(repr(value)) if telling else f"{kind.__name__} object"
     library = library_of(kind) if is_library_class(kind) else ""
-    return Sketch("object", text, parts=[_class(kind), *_state(kind, state)], library=library)
+    parts = [_class(kind), *_state(value, state)]
+    if library:
+        parts += annotations_read(parts, library)
+    return Sketch("object", text, parts=parts, library=library)
 
 
 def _by_content(value: Any, error: Exception) -> Sketch:
     kind = type(value)
-    if hasattr(value, "__array__"):
-        return Sketch(
-            "object",
-            f"{kind.__name__} object",
-            parts=[_class(kind), part("array", np.asarray(value))],
-        )
+    if hasattr(kind, "__array__"):
+        parts = [_class(kind), part("array", np.asarray(value)), *_own_attributes(value)]
+        return Sketch("object", f"{kind.__name__} object", parts=parts)
     try:
         content = content_digest(value)
     except (TypeError, BufferError):
@@ -146,8 +152,9 @@ def _by_content(value: Any, error: Exception) -> Sketch:
     return Sketch("object", f"{kind.__name__} object", content, [_class(kind)])
 
 
-def _state(kind: type, state: tuple[Any, ...]) -> Iterator[Part]:
-    make, arguments, attributes, items, pairs = (*state, None, None, None)[:5]
+def _state(value: Any, state: tuple[Any, ...]) -> Iterator[Part]:
+    kind = type(value)
+    make, arguments, attributes, items, pairs, setter = (*state, None, None, None, None)[:6]
     if make is copyreg.__newobj__:  # type: ignore[attr-defined]
         arguments = arguments[1:]
     elif make is not kind:
@@ -156,23 +163,84 @@ def _state(kind: type, state: tuple[Any, ...]) -> Iterator[Part]:
     for i, item in enumerate(arguments):
         if item is not kind:
             yield part(f"argument {i}", item)
-    if isinstance(attributes, tuple) and len(attributes) == 2:
-        for half in attributes:
-            yield from _attributes(kind, half)
-    else:
-        yield from _attributes(kind, attributes)
+    yield from _attributes(value, attributes)
+    if not isinstance(attributes, dict) and _is_copied_by_library(kind):
+        # A library's class says what a copy gets, and knows nothing of what the user added.
+        yield from _own_attributes(value)
     if items is not None:
         yield part("items", list(items))
     if pairs is not None:
-        yield part("items", dict(pairs))
+        yield part("items", _mapping(list(pairs)))
+    if setter is not None:
+        yield part("state setter", setter)
 
 
-def _attributes(kind: type, state: Any) -> Iterator[Part]:
-    if state is None:
-        return
-    if not isinstance(state, dict) or not all(isinstance(name, str) for name in state):
+def _mapping(pairs: list[Any]) -> Any:
+    try:
+        return dict(pairs)
+    except (TypeError, ValueError):
+        return pairs
+
+
+def _is_copied_by_library(kind: type) -> bool:
+    """Whether what a copy of a user's object gets is said by the class of a library."""
+    if is_library_class(kind) or kind in copyreg.dispatch_table:
+        return False
+    return not _has_default_state(kind) and not _defined_by_user(kind, _COPYING)
+
+
+def _has_default_state(kind: type) -> bool:
+    """Whether Python itself finds the state: a dict of attributes, one of slots, or a pair."""
+    default = all(getattr(kind, name) is getattr(object, name) for name in _COPYING)
+    return default and kind not in copyreg.dispatch_table
+
+
+def _attributes(value: Any, state: Any) -> Iterator[Part]:
+    kind = type(value)
+    if isinstance(state, tuple) and len(state) == 2 and _has_default_state(kind):
+        for half in state:
+            yield from _named_attributes(kind, half or {})
+    elif isinstance(state, dict) and all(isinstance(name, str) for name in state):
+        yield from _named_attributes(kind, state)
+        if not _attribute_names(value).issuperset(state):
+            # A dict that is not that of the attributes is content, and its order counts.
+            yield from order_of(state)
+    elif state is not None:
         yield part("state", state)
-        return
+
+
+def _attribute_names(value: Any) -> set[str]:
+    slots = {
+        name
+        for base in type(value).__mro__
+        for name, item in vars(base).items()
+        if isinstance(item, MemberDescriptorType)
+    }
+    return slots | set(_namespace(value))
+
+
+def _namespace(value: Any) -> dict[str, Any]:
+    try:
+        found = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _own_attributes(value: Any) -> Iterator[Part]:
+    """The attributes that an object holds itself, in its ``__dict__`` and its slots."""
+    found = dict(_namespace(value))
+    for base in type(value).__mro__:
+        for name, item in vars(base).items():
+            if isinstance(item, MemberDescriptorType) and not is_library_class(base):
+                try:
+                    found.setdefault(name, item.__get__(value))
+                except AttributeError:
+                    continue  # a slot that is empty
+    yield from _named_attributes(type(value), found)
+
+
+def _named_attributes(kind: type, state: dict[str, Any]) -> Iterator[Part]:
     derived = _derived(kind)
     for name in sorted(state):
         if name not in derived and not _is_empty_hook(kind, name, state[name]):
@@ -180,15 +248,19 @@ def _attributes(kind: type, state: Any) -> Iterator[Part]:
 
 
 def _machinery(kind: type, item: Any) -> Any:
+    if not is_library_class(kind):
+        return item
     # A lock that a library's object holds for itself says nothing about what it computes.
-    if type(item).__module__ == "_thread" and is_library_class(kind):
+    if type(item).__module__ == "_thread":
         return ByName(f"threading.{type(item).__name__}")
-    return item
+    # Nor do the globals in which it looked annotations up.
+    return ByName("globals") if is_namespace(item) else item
 
 
 def _is_empty_hook(kind: type, name: str, item: Any) -> bool:
     """Whether this is an empty place for hooks; each version of torch has more of them."""
-    return name.startswith("_") and "hook" in name and not item and hasattr(kind, "state_dict")
+    hook = name.startswith("_") and "hook" in name and hasattr(kind, "state_dict")
+    return hook and isinstance(item, dict | list | tuple | type(None)) and not item
 
 
 def _derived(kind: type) -> set[str]:
@@ -196,7 +268,7 @@ def _derived(kind: type) -> set[str]:
         name
         for base in kind.__mro__
         for name, item in vars(base).items()
-        if isinstance(item, functools.cached_property)
+        if type(item) is functools.cached_property
     }
 
 

@@ -13,10 +13,12 @@ import os
 import platform
 import sys
 import sysconfig
-from types import FunctionType, ModuleType
+from types import FunctionType, MethodDescriptorType, ModuleType, WrapperDescriptorType
 from typing import Any
 
 _KEEPSET = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..")) + os.sep
+# Bits of type.__flags__, as CPython's object.h numbers them.
+_IMMUTABLE_TYPE, _HEAP_TYPE = 1 << 8, 1 << 9
 _INSTALLED = ("site-packages", "dist-packages")
 
 
@@ -60,8 +62,34 @@ def is_library_function(function: FunctionType) -> bool:
 
 
 def is_library_class(kind: type) -> bool:
-    module = sys.modules.get(kind.__module__)
-    return module is not None and is_library_module(module)
+    """Whether a class is a library's: what its module says it is, or written in C.
+
+    ``__module__`` alone does not say so. ``dataclasses.make_dataclass`` and ``types.new_class``
+    write the name of their own module, and so does every factory of a library that makes a class
+    from what it is given. Such a class is not found there by its name, and counts by content.
+    """
+    module = module_of(kind)
+    if module is None or not is_library_module(module):
+        return False
+    if not kind.__flags__ & _HEAP_TYPE or kind.__flags__ & _IMMUTABLE_TYPE:
+        return True
+    found: Any = module
+    for name in kind.__qualname__.split("."):
+        found = vars(found).get(name) if isinstance(found, ModuleType | type) else None
+    return found is kind or _is_written_in_c(kind)
+
+
+def module_of(thing: Any) -> ModuleType | None:
+    """The loaded module that a class or a function names as its own."""
+    name = getattr(thing, "__module__", None)
+    return sys.modules.get(name) if isinstance(name, str) else None
+
+
+def _is_written_in_c(kind: type) -> bool:
+    descriptors = WrapperDescriptorType | MethodDescriptorType
+    return any(
+        isinstance(item, descriptors) and item.__objclass__ is kind for item in vars(kind).values()
+    )
 
 
 @functools.lru_cache(maxsize=4096)

@@ -1,18 +1,25 @@
-"""Plain values and containers: numbers, texts, lists, dicts, sets and what comes with Python."""
+"""Plain values and containers: numbers, texts, lists, dicts, sets and what comes with Python.
+
+The order of a mapping counts, as a part of its own: columns, labels and vocabularies are written
+as dicts. The order of a set does not.
+"""
 
 from __future__ import annotations
 
+import enum
 import logging
 import re
 import struct
 import sys
-from collections import OrderedDict
+from collections import Counter, OrderedDict
+from collections.abc import Iterable
 from types import MappingProxyType
 from typing import Any
 
 import xxhash
 
 from keepset.core.fingerprint.facts import digest_of
+from keepset.core.fingerprint.origin import is_library_class
 from keepset.core.fingerprint.sketch import Part, Sketch, part, shortened
 
 # Content above this size is hashed by xxh3, which keeps pace with memory.
@@ -22,6 +29,26 @@ LARGE_BYTES = 1 << 20
 _LISTED = 100
 
 _NAN = struct.pack("<d", float("nan"))
+
+
+# What differences call the order of a mapping.
+ORDER = "order"
+
+
+class Order:
+    """The order of keys, members or fields, apart from what they hold."""
+
+    __slots__ = ("keys", "tokens")
+
+    def __init__(self, keys: Iterable[Any], tokens: list[bytes] | None = None) -> None:
+        self.keys = tuple(keys)
+        self.tokens = _tokens(self.keys) if tokens is None else tokens
+
+
+def order_of(keys: Iterable[Any], tokens: list[bytes] | None = None) -> list[Part]:
+    """The part for the order of some keys; none for fewer than two, which have no order."""
+    order = Order(keys, tokens)
+    return [Part(ORDER, order, b"order")] if len(order.keys) > 1 else []
 
 
 def content_digest(data: Any) -> bytes:
@@ -48,6 +75,8 @@ def token(value: Any) -> bytes | None:
         return b"j" + _float_bits(value.real) + _float_bits(value.imag)
     if kind is bytes:
         return b"b" + value if len(value) < LARGE_BYTES else b"B" + content_digest(value)
+    if kind is Order and value.tokens is not None:
+        return b"o" + digest_of(*value.tokens)
     return None
 
 
@@ -59,24 +88,32 @@ def _float_bits(value: float) -> bytes:
 def plain_sketch(value: Any) -> Sketch | None:
     """The sketch of a plain value or a container; None for everything else."""
     own = token(value)
-    if own is not None:
-        return Sketch(type(value).__name__, _text(value), own)
     kind = type(value)
+    if kind is Order:
+        return _order(value, own)
+    if own is not None:
+        return Sketch(kind.__name__, _text(value), own)
     if kind in (tuple, list):
         return _sequence(value)
     if kind in (dict, MappingProxyType):
-        return _mapping(value)
-    if kind is OrderedDict:
-        pairs = [part(f"item {i}", pair) for i, pair in enumerate(value.items())]
-        return Sketch("OrderedDict", f"OrderedDict of {_count(value)}", parts=pairs, ordered=True)
+        return None if is_namespace(value) else _mapping(value, "dict")
+    if kind in (OrderedDict, Counter):
+        return _mapping(value, kind.__name__)
     if kind in (set, frozenset):
         return _set(value)
-    if kind in (bytearray, memoryview):
-        data = bytes(value)
-        return Sketch(
-            kind.__name__, f"{kind.__name__} of {len(data):,} bytes", content_digest(data)
-        )
+    if kind is bytearray:
+        return Sketch("bytearray", f"bytearray of {len(value):,} bytes", content_digest(value))
+    if kind is memoryview:
+        own = repr((value.format, value.shape)).encode()
+        flat = value if value.c_contiguous and value.nbytes else value.tobytes()
+        text = f"memoryview of {value.nbytes:,} bytes"
+        return Sketch("memoryview", text, own + content_digest(flat))
     return _named(value)
+
+
+def is_namespace(value: Any) -> bool:
+    """Whether this is the ``__dict__`` of a module, which holds more than its user wrote."""
+    return type(value) is dict and "__builtins__" in value and "__name__" in value
 
 
 def _named(value: Any) -> Sketch | None:
@@ -86,15 +123,20 @@ def _named(value: Any) -> Sketch | None:
     if isinstance(value, range):
         numbers = repr((value.start, value.stop, value.step) if value else ())
         return Sketch("range", repr(value), numbers.encode())
-    if "pathlib" in sys.modules and isinstance(value, sys.modules["pathlib"].PurePath):
-        text = value.as_posix()
-        return Sketch("path", f"path {text}", text.encode("utf-8", "surrogatepass"))
     if type(value) is re.Pattern:
         parts = [part("pattern", value.pattern), part("flags", int(value.flags))]
         return Sketch("pattern", shortened(repr(value)), parts=parts)
-    if isinstance(value, logging.Logger | logging.LoggerAdapter):
+    # What the user derived from these has a class and attributes that count.
+    if not is_library_class(type(value)):
+        return None
+    if "pathlib" in sys.modules and isinstance(value, sys.modules["pathlib"].PurePath):
+        text = value.as_posix()
+        return Sketch("path", f"path {text}", text.encode("utf-8", "surrogatepass"))
+    if isinstance(value, logging.Logger):
         # Loggers say things and change nothing.
-        return Sketch("logger", f"logger {getattr(value, 'name', '')}".rstrip())
+        return Sketch("logger", f"logger {value.name}")
+    if isinstance(value, logging.LoggerAdapter):
+        return Sketch("logger", "logger adapter", parts=[part("extra", value.extra)])
     return None
 
 
@@ -108,14 +150,16 @@ def _sequence(value: list[Any] | tuple[Any, ...]) -> Sketch:
     return Sketch(kind, text, parts=items, ordered=True)
 
 
-def _mapping(value: Any) -> Sketch:
+def _mapping(value: Any, kind: str) -> Sketch:
     keys, values = _tokens(value), None
+    text = f"{kind} of {_count(value)}"
+    order = order_of(value, keys)
     if keys is not None and len(value) > _LISTED:
         values = _tokens(value.values())
     if keys is not None and values is not None:
         pairs = sorted(zip(keys, values, strict=True))
         content = digest_of(*(item for pair in pairs for item in pair))
-        return Sketch("dict", f"dict of {_count(value)}", b"plain" + content)
+        return Sketch(kind, text, b"plain" + content, order)
     parts = []
     for key, item in value.items():
         tag = token(key)
@@ -123,9 +167,25 @@ def _mapping(value: Any) -> Sketch:
             parts.append(Part(f"key {_text(key)}", item, b"key" + tag))
         else:
             # The key counts by its own digest, so the pair is a part of its own.
-            parts.append(Part(f"key of type {type(key).__name__}", (key, item), b"pair"))
+            parts.append(Part(_key_label(key), (key, item), b"pair"))
     parts.sort(key=lambda each: each.label)  # for people: what counts is sorted by the graph
-    return Sketch("dict", f"dict of {_count(value)}", parts=parts)
+    return Sketch(kind, text, parts=[*parts, *order])
+
+
+def _key_label(key: Any) -> str:
+    if type(key) is tuple and _tokens(key) is not None:
+        return f"key {_text(key)}"
+    if isinstance(key, enum.Enum):
+        return f"key {type(key).__name__}.{key.name}"
+    return f"key of type {type(key).__name__}"
+
+
+def _order(value: Order, own: bytes | None) -> Sketch:
+    if own is not None:
+        return Sketch("order", shortened(", ".join(map(_text, value.keys[:_LISTED]))), own)
+    items = [part(f"item {i}", key) for i, key in enumerate(value.keys)]
+    text = f"{len(value.keys):,} keys in their order"
+    return Sketch("order", text, parts=items, ordered=True, listed=False)
 
 
 def _set(value: set[Any] | frozenset[Any]) -> Sketch:

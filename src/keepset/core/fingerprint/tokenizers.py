@@ -59,7 +59,9 @@ def _rules(value: Any) -> list[Part]:
     if backend is not None and hasattr(backend, "to_str"):
         form = json.loads(backend.to_str())
         return [part("serialised form", {k: v for k, v in form.items() if k not in _OF_THE_CALL})]
-    rules = [part("vocabulary", value.get_vocab())]
+    # In an order of its own: that of a table in Rust changes with each process.
+    vocabulary = sorted(value.get_vocab().items(), key=repr)
+    rules = [part("vocabulary", dict(vocabulary))]
     model: Any = getattr(value, "sp_model", None)
     if hasattr(model, "serialized_model_proto"):
         rules.append(part("model", model.serialized_model_proto()))

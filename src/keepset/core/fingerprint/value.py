@@ -13,7 +13,9 @@ from keepset.core.fingerprint.facts import Facts, counting_versions
 from keepset.core.fingerprint.functions import function_sketch
 from keepset.core.fingerprint.graph import Graph
 from keepset.core.fingerprint.ignore import Ignore
+from keepset.core.fingerprint.introspection import counting
 from keepset.core.fingerprint.library_state import WithoutLibraryState, has_library_state
+from keepset.core.fingerprint.moment import this_moment
 from keepset.core.fingerprint.names import module_sketch
 from keepset.core.fingerprint.objects import object_sketch
 from keepset.core.fingerprint.origin import library_version
@@ -43,8 +45,10 @@ def fingerprint_of_value(
         FingerprintError: For something without content that could be compared, such as a lock.
 
     Example:
-        >>> fingerprint_of_value([1, 2]) == fingerprint_of_value([2, 1])
+        >>> fingerprint_of_value({"a": 1, "b": 2}) == fingerprint_of_value({"b": 2, "a": 1})
         False
+        >>> fingerprint_of_value({"a", "b"}) == fingerprint_of_value({"b", "a"})
+        True
     """
     return fingerprints_of_values([(name, value)], strict=strict, ignore=ignore)[0]
 
@@ -54,10 +58,11 @@ def fingerprints_of_values(
 ) -> list[Facts]:
     """The facts of several values that belong to one pipeline, each with its name.
 
-    Each has the digest that it has alone. What one of the functions writes is own state for all of
-    them: a memo that one stage fills and another one reads.
+    Each has the digest that it has alone, unless one of them reads the annotations, docstrings or
+    names of functions, which then count for all. What one of the functions writes is own state for
+    all of them: a memo that one stage fills and another one reads.
     """
-    graph = Graph(values, _sketch, ignore)
+    graph = _graph(values, ignore)
     moving = own_state(graph)
     fixed = graph.digests_without(moving) if moving else {}
     firm = fixed
@@ -76,6 +81,18 @@ def fingerprints_of_values(
         )
         result.append(counting_versions(facts) if strict else facts)
     return result
+
+
+def _graph(values: Sequence[tuple[str, Any]], ignore: Ignore | None) -> Graph:
+    """The graph in which everything counts that the functions in it read of functions."""
+    aspects: frozenset[str] = frozenset()
+    with this_moment():  # arrays are hashed once, also if there is a second graph
+        while True:
+            with counting(aspects) as met:
+                graph = Graph(values, _sketch, ignore)
+            if aspects.issuperset(met):
+                return graph
+            aspects |= met
 
 
 def _sketch(value: Any) -> Sketch:
