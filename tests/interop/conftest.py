@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-FORKING = {"test_torch_data.py", "test_torch_loader.py"}
+FORKING = {"test_torch_data.py", "test_torch_identity.py", "test_torch_loader.py"}
 
 
 @pytest.hookimpl(trylast=True)

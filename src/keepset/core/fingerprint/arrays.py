@@ -223,6 +223,11 @@ def _tensor(value: Any) -> Sketch | None:
         return None
     if not is_library_class(kind) or _is_sparse(value):
         return None
+    if kind.__name__ in ("UninitializedParameter", "UninitializedBuffer"):
+        # Of a lazy module of torch, whose first call decides its shape and content.
+        return Sketch(
+            "tensor", f"{library} {kind.__name__}", str(value.dtype).encode(), library=library
+        )
     try:
         sketch = _array(as_array(value))
     # One that is no array: TensorFlow has such for data sets, files and the like.

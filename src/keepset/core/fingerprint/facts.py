@@ -28,7 +28,7 @@ class Facts:
         source: For the user's own functions, their source without comments and docstrings.
         versions: Of a whole result, the libraries that it refers to by name only.
         fixed: The digest without what the walked functions themselves write (own state).
-        firm: The digest without own state and without the state of library objects.
+        firm: The digest without own state and without library objects that may settle.
         blind: Of a whole result, what the walk met and cannot see through.
         moves: Whether it is own state.
 

@@ -35,7 +35,10 @@ def has_library_state(vertex: Vertex) -> bool:
 
 
 class WithoutLibraryState:
-    """Hides what another mask hides and the state of library objects; their classes count."""
+    """Hides what another mask hides, and library objects: even their class may change.
+
+    A lazy module of torch becomes one of another class when it is first called.
+    """
 
     def __init__(self, mask: Mask) -> None:
         self._mask = mask
@@ -44,6 +47,4 @@ class WithoutLibraryState:
         return self._mask.hides(vertex) or has_library_state(vertex)
 
     def hides_part(self, vertex: Vertex, part: Part) -> bool:
-        if self._mask.hides_part(vertex, part):
-            return True
-        return not part.label.startswith("class ") and has_library_state(vertex)
+        return self._mask.hides_part(vertex, part) or has_library_state(vertex)

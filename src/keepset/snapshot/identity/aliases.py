@@ -28,3 +28,8 @@ def remember_alias(fingerprint: str, stored_as: str) -> None:
 def alias_of(fingerprint: str) -> str | None:
     """What a fingerprint stands for in this process, if it is not itself."""
     return _stands_for.get(fingerprint)
+
+
+def forget_aliases() -> None:
+    """Know nothing of earlier passes, as another process."""
+    _stands_for.clear()
