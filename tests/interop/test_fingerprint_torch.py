@@ -116,3 +116,47 @@ def test_torch_functions_and_dtypes_count_by_name() -> None:
     things = [torch.relu, torch.sigmoid, torch.float32, torch.float16, torch.device("cpu")]
     assert len({digest(thing) for thing in things}) == len(things)
     assert digest(lambda x: torch.relu(x)) != digest(lambda x: torch.sigmoid(x))
+
+
+def test_what_a_function_writes_to_torch_objects_is_own_state() -> None:
+    import torch
+
+    class Counts(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.seen = {}  # type: ignore[var-annotated]
+            self.register_buffer("count", torch.zeros(1))
+
+        def forward(self, x: Any) -> Any:
+            self.count += 1
+            self.seen[len(self.seen)] = 1
+            return x
+
+    module, total = Counts(), torch.zeros(3)
+    generator = torch.Generator().manual_seed(0)
+
+    def f(x: Any) -> Any:
+        total.add_(x)
+        return module(x) + torch.rand(3, generator=generator)
+
+    before = fingerprint_of_value(f)
+    f(torch.ones(3))
+    after = fingerprint_of_value(f)
+    assert after.digest != before.digest
+    assert after.fixed == before.fixed
+    assert [blind.label for blind in after.blind] == ["captured generator"]
+
+
+def test_a_module_that_its_own_calls_change_is_not_fixed_but_firm() -> None:
+    import torch
+
+    norm = torch.nn.BatchNorm1d(3)
+
+    def f(x: Any) -> Any:
+        return norm(x)
+
+    before = fingerprint_of_value(f)
+    f(torch.ones(2, 3))
+    after = fingerprint_of_value(f)
+    assert after.fixed != before.fixed
+    assert after.firm == before.firm

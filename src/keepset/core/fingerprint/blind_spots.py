@@ -14,10 +14,10 @@ from types import FunctionType
 from typing import Any
 
 from keepset.core.fingerprint.blind import Blind
+from keepset.core.fingerprint.callable_methods import methods_of, running
 from keepset.core.fingerprint.effects import Call, Effects
 from keepset.core.fingerprint.functions import effects_of_function
 from keepset.core.fingerprint.ignore import SEPARATOR, Ignore
-from keepset.core.fingerprint.own_state import methods_of, running
 from keepset.core.fingerprint.targets import Dotted, Made, Targets, is_path_class
 from keepset.core.fingerprint.vertex import Vertex
 from keepset.core.fingerprint.writers import is_random_generator

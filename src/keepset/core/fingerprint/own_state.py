@@ -1,20 +1,15 @@
-"""Own state: what the walked functions themselves write while a pass runs.
-
-Only functions count that the pass can run: those that another one uses by name, and of classes the
-methods whose names occur in such a function. A setter that only the consumer's loop calls is not
-among them, so what it sets was changed from outside.
-"""
+"""Own state: what the walked functions themselves write while a pass runs."""
 
 from __future__ import annotations
 
 import functools
 from collections import defaultdict
-from collections.abc import Iterator
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
+from keepset.core.fingerprint.callable_methods import MAKING, methods_of, running, unwrapped
 from keepset.core.fingerprint.effects import ANY_KEY, Call, Write
 from keepset.core.fingerprint.functions import effects_of_function
 from keepset.core.fingerprint.graph import Graph
@@ -30,6 +25,7 @@ from keepset.core.fingerprint.targets import (
     Namespace,
     Targets,
     in_class,
+    registered,
 )
 from keepset.core.fingerprint.vertex import Vertex
 from keepset.core.fingerprint.writers import (
@@ -40,8 +36,6 @@ from keepset.core.fingerprint.writers import (
     written_arguments,
 )
 
-# Methods that write to an instance that is new.
-_MAKING = {"__init__", "__new__", "__post_init__", "__setstate__", "__init_subclass__"}
 # Methods that run only where something is written: `a[k] = v`, `a += b`, `a.x = v`.
 _WRITING = {
     *("__setitem__", "__delitem__", "__setattr__", "__delattr__", "__set__", "__delete__"),
@@ -135,7 +129,7 @@ class _Search:
 
     def _run_method(self, kind: type, name: str, function: FunctionType, owner: str) -> None:
         owners: list[Any] = []
-        if owner == "instance" and name not in _MAKING and name not in _WRITING:
+        if owner == "instance" and name not in MAKING and name not in _WRITING:
             owners = self._instances.get(kind, [])
         elif owner == "class":
             owners = [v for v in (x.value for x in self._by_id.values()) if _is_class(v, kind)]
@@ -242,6 +236,7 @@ class _Search:
             self._state.names.add((id(vars(value)), name))
             return
         self._state.names.add((id(value), name))
+        self._changed(registered(value, name))
         self._run_descriptor(value, name, "__set__")
         vertex = self._by_id.get(id(value))
         if vertex is not None and vertex.sketch is not None and not isinstance(value, type):
@@ -276,7 +271,7 @@ class _Search:
             return
         descriptor = in_class(kind, name)
         if isinstance(descriptor, property) and method == "__set__":
-            for function, _ in _unwrapped(descriptor.fset):
+            for function, _ in unwrapped(descriptor.fset):
                 self._run(function, self._targets.bound(function, [[value]]), 1)
             return
         function = in_class(type(descriptor), method)
@@ -303,91 +298,9 @@ class _Search:
             self._state.values.add(id(value.bit_generator))
 
 
-def running(roots: list[Vertex]) -> dict[Vertex, None]:
-    """The vertices that a pass can run: of classes, only the methods that something names."""
-    found = dict.fromkeys(roots)
-    todo = list(roots)
-    named: set[str] = set()
-    waiting: list[tuple[str, Vertex]] = []
-    while todo:
-        while todo:
-            vertex = todo.pop()
-            is_class = vertex.sketch is not None and vertex.sketch.kind == "class"
-            # What __init__ calls is called on a new object.
-            if isinstance(vertex.value, FunctionType) and vertex.value.__name__ not in _MAKING:
-                named |= _names_in(vertex.value.__code__)
-            for part, inner in vertex.edges:
-                if inner is None or inner in found:
-                    continue
-                if is_class and _is_gated(vertex.value, part):
-                    waiting.append((part.label.partition(" ")[2], inner))
-                else:
-                    found[inner] = None
-                    todo.append(inner)
-        still = []
-        for name, inner in waiting:
-            if inner in found:
-                continue
-            if name in named:
-                found[inner] = None
-                todo.append(inner)
-            else:
-                still.append((name, inner))
-        waiting = still
-    return found
-
-
-def _is_gated(kind: type, part: Part) -> bool:
-    word, _, name = part.label.partition(" ")
-    if word != "method" or (name.startswith("__") and name.endswith("__")):
-        return False
-    # What a library's base class declares is called by the library.
-    bases = (base for base in kind.__mro__[1:] if base is not object and is_library_class(base))
-    return not any(name in vars(base) for base in bases)
-
-
-@functools.lru_cache(maxsize=4096)
-def _names_in(code: CodeType) -> frozenset[str]:
-    """The names that a function and those inside it use, also as texts for ``getattr``."""
-    names = set(code.co_names)
-    if names & {"getattr", "methodcaller", "attrgetter"}:
-        names.update(each for each in code.co_consts if isinstance(each, str))
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            names |= _names_in(constant)
-    return frozenset(names)
-
-
 @functools.lru_cache(maxsize=4096)
 def _assigned_names(code: CodeType) -> frozenset[str]:
     return reach_of(code).assigned
-
-
-def methods_of(
-    vertex: Vertex, found: dict[Vertex, None]
-) -> Iterator[tuple[str, FunctionType, str]]:
-    """The methods of a class that run, and whether they are given an instance or the class."""
-    for part, inner in vertex.edges:
-        word, _, name = part.label.partition(" ")
-        if inner not in found or word not in ("method", "attribute"):
-            continue
-        yield from ((name, function, owner) for function, owner in _unwrapped(inner.value))
-
-
-def _unwrapped(item: Any, owner: str = "instance") -> Iterator[tuple[FunctionType, str]]:
-    if isinstance(item, FunctionType):
-        yield item, owner
-        if isinstance(inner := getattr(item, "__wrapped__", None), FunctionType):
-            yield from _unwrapped(inner, owner)
-    elif isinstance(item, classmethod):
-        yield from _unwrapped(item.__func__, "class")
-    elif isinstance(item, property):
-        # Its setter runs where the attribute is set.
-        yield from _unwrapped(item.fget, owner)
-    elif isinstance(item, functools.cached_property):
-        yield from _unwrapped(item.func, owner)
-    elif isinstance(item, functools._lru_cache_wrapper):
-        yield from _unwrapped(item.__wrapped__, owner)
 
 
 def _is_class(value: Any, kind: type) -> bool:

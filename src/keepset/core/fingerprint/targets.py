@@ -260,9 +260,12 @@ class Targets:
             return [Dotted(f"{value.__name__}.{name}") if found is _MISSING else found]
         if isinstance(value, type):
             return _plain(in_class(value, name), value)
-        own = _own_dict(value).get(name, _MISSING)
-        if own is not _MISSING:
-            return [own]
+        own = _own_dict(value)
+        if name in own:
+            return [own[name]]
+        held = registered(value, name)
+        if held is not None:
+            return [held[name]]
         return self._class_attribute(value, name, depth)
 
     def _class_attribute(self, value: Any, name: str, depth: int) -> list[Any]:
@@ -353,6 +356,14 @@ def _own_dict(value: Any) -> dict[str, Any]:
     except AttributeError:
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def registered(value: Any, name: str) -> dict[str, Any] | None:
+    """The table of a torch module in which an attribute is held; None for everything else."""
+    if not hasattr(type(value), "register_buffer"):
+        return None
+    tables = (_own_dict(value).get(table) for table in ("_buffers", "_parameters", "_modules"))
+    return next((each for each in tables if isinstance(each, dict) and name in each), None)
 
 
 def _in_namespace(namespace: Namespace, key: Any) -> list[Any]:

@@ -61,7 +61,8 @@ def is_random_generator(value: Any) -> bool:
         value, np.random.Generator | np.random.RandomState | np.random.BitGenerator
     ):
         return True
-    return type(value).__name__ == "Generator" and type(value).__module__ == "torch"
+    kind = type(value)
+    return kind.__name__ == "Generator" and kind.__module__.partition(".")[0] == "torch"
 
 
 def is_container(value: Any) -> bool:
