@@ -13,7 +13,7 @@ export PIP_DEFAULT_TIMEOUT ?= 180
 export PIP_RETRIES ?= 10
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test check test-interop test-faults bench bench-kept bench-scaling bench-memory clean
+.PHONY: help demo test check test-interop test-faults bench bench-kept bench-scaling bench-memory bench-identity clean
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 
@@ -48,6 +48,9 @@ bench-scaling: $(VENV)/.ready ## show what one element costs, by number, shards 
 
 bench-memory: $(VENV)/.ready ## write and read 10 GB, and show how much memory that takes
 	@$(VENV)/bin/python benchmarks/memory.py $(if $(GIGABYTES),--gigabytes $(GIGABYTES))
+
+bench-identity: $(INTEROP)/.ready ## show what knowing a pipeline costs: functions, arrays, files, workers
+	@$(INTEROP)/bin/python benchmarks/identity.py $(if $(QUICK),--quick)
 
 clean: ## remove the environments and everything else that was generated
 	rm -rf $(VENV) $(INTEROP) benchmarks/.environments benchmarks/.data build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache

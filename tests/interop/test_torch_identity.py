@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import keepset as ks
 from keepset import Dataset
 from keepset.errors import StateError
 from keepset.format.log import Log

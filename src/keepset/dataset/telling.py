@@ -10,6 +10,7 @@ from keepset.dataset.base import BaseDataset
 
 if TYPE_CHECKING:
     from keepset.recipe.document import Recipe
+    from keepset.snapshot.identity.pipeline_identity import Looks
 
 
 def recipes() -> ModuleType:
@@ -19,11 +20,11 @@ def recipes() -> ModuleType:
     return module
 
 
-def tell(node: Node) -> dict[str, Any]:
+def tell(node: Node, looks: Looks) -> dict[str, Any]:
     """The recipe of what is about to be kept. Its files are hashed while they are read."""
     from keepset.recipe.describing import document_of
 
-    return document_of(node, content=False)
+    return document_of(node, content=False, looks=looks)
 
 
 class Telling(BaseDataset):

@@ -12,7 +12,7 @@ from keepset.core.version import __version__
 from keepset.errors import FingerprintError
 from keepset.recipe.stages import VERSION
 from keepset.recipe.writing import RecipeWriter
-from keepset.snapshot.identity.pipeline_identity import facts_of_stage, files_of, identify
+from keepset.snapshot.identity.pipeline_identity import Looks, facts_of_stage, identify
 from keepset.storage.file_hashes import FileHashes
 from keepset.storage.files import MODIFIED, SIZE, Listing
 
@@ -20,24 +20,26 @@ from keepset.storage.files import MODIFIED, SIZE, Listing
 _MOST_HASHED_BYTES: Final = 1 << 30
 
 
-def document_of(node: Node, *, content: bool | None = None) -> dict[str, Any]:
+def document_of(
+    node: Node, *, content: bool | None = None, looks: Looks | None = None
+) -> dict[str, Any]:
     """The recipe of a pipeline, as plain data.
 
     With ``content`` the files that it names are read, so that a change is noticed by content; by
-    default, if they are not larger than a gigabyte together.
+    default, if they are not larger than a gigabyte together. ``looks`` is what is known of them.
     """
-    with Moment():
-        return _described(node, content)
+    with Moment.current():
+        return _described(node, content, looks or Looks())
 
 
-def _described(node: Node, content: bool | None) -> dict[str, Any]:
+def _described(node: Node, content: bool | None, looks: Looks) -> dict[str, Any]:
     writer = RecipeWriter.of(node)
     for stage, each in zip(writer.stages, writer.nodes, strict=True):
         digest = digest_of_stage(each)
         if digest is not None:
             stage["digest"] = digest
         with suppress(FingerprintError):  # one is gone: whoever runs the recipe will be told
-            listing = files_of(each)
+            listing = looks.files_of(each)
             if listing is not None:
                 stage["files"] = _files(listing, content)
     document: dict[str, Any] = {
@@ -45,7 +47,7 @@ def _described(node: Node, content: bool | None) -> dict[str, Any]:
         "made_by": {"keepset": __version__, "python": platform.python_version()},
     }
     with suppress(FingerprintError):  # it has none; the stages tell all the same
-        document["fingerprint"] = identify(node).fingerprint
+        document["fingerprint"] = identify(node, looks=looks).fingerprint
     document["stages"] = writer.stages
     return document
 

@@ -130,7 +130,7 @@ class Beginning(NamedTuple):
             "fingerprint": self.identity.name,
             "facts": self.identity.facts,
             "lineage": Lineage.of(node.parent).to_json(),
-            **Told(node.parent, node.tell).keep(self.store),
+            **self._recipe().keep(self.store),
         }
         if state.appends and self.identity.name != self.identity.fingerprint:
             # Functions have moved state of their own since: the log has the facts from before.
@@ -138,6 +138,10 @@ class Beginning(NamedTuple):
         sources = self.identity.sources
         keeper = None if sources is None else SourceKeeper(self.store, sources)
         return FirstPass(self.log, state, run_id, recorder, lease, facts, keeper)
+
+    def _recipe(self) -> Told:
+        with self.identity.moment:
+            return Told(self.node.parent, self.node.tell, self.node.looks)
 
     def reset(self, state: LogState, reason: str) -> None:
         """Drop what is stored, and say so."""

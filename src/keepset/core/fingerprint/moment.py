@@ -31,6 +31,11 @@ class Moment:
         self._entered = 0
         self._tokens: list[Token[Moment | None]] = []
 
+    @staticmethod
+    def current() -> Moment:
+        """The one that is under way, or a new one."""
+        return _now.get() or Moment()
+
     def __enter__(self) -> Self:
         self._entered += 1
         self._tokens.append(_now.set(self))

@@ -83,8 +83,8 @@ class PassIdentity:
 
     def __init__(self, stage: StoringStage) -> None:
         self._stage = stage
-        self._moment = Moment()
-        self._begun = None if stage.fingerprint is not None else self._taken(self._moment)
+        self.moment = Moment()
+        self._begun = None if stage.fingerprint is not None else self._taken(self.moment)
         self._settled: Identity | None = None
         self._name: str | None = stage.fingerprint
 
@@ -98,7 +98,7 @@ class PassIdentity:
         return {"_begun": self._begun, "_settled": self._settled, "_name": self._name}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _moment=Moment())
+        self.__dict__.update(state, moment=Moment())
 
     @property
     def identity(self) -> Identity | None:
@@ -175,7 +175,7 @@ class PassIdentity:
         if facts.firm == facts.fixed:
             return  # there are none
         try:
-            self._settled = self._taken(self._moment)
+            self._settled = self._taken(self.moment)
         except (FingerprintError, RuntimeError):
             return  # then what has moved at the end is taken for a change
 
@@ -189,7 +189,7 @@ class PassIdentity:
         if self._begun is None:
             return Moved()
         try:
-            now = self._taken(Moment(), again=True) if thorough else self._taken(self._moment)
+            now = self._taken(Moment(), again=True) if thorough else self._taken(self.moment)
         except FingerprintError as error:
             where = getattr(error, "path", None) or "the pipeline"
             return Moved([Difference(str(where), "comparable", "no longer comparable")])

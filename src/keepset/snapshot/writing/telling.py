@@ -9,11 +9,12 @@ from typing import Any, TypeAlias
 from keepset.core.node import Node
 from keepset.core.secrets import Mask
 from keepset.errors import RecipeError
+from keepset.snapshot.identity.pipeline_identity import Looks
 from keepset.snapshot.reading.recipes import FOLDER, recipe_name
 from keepset.storage import Store
 
 # Makes the recipe of a pipeline; given from above, because recipes know all stages.
-Tell: TypeAlias = Callable[[Node], dict[str, Any]]
+Tell: TypeAlias = Callable[[Node, Looks], dict[str, Any]]
 
 
 class Told:
@@ -22,12 +23,12 @@ class Told:
     If it cannot be told, that is no reason not to keep elements: the commit says why.
     """
 
-    def __init__(self, node: Node, tell: Tell | None) -> None:
+    def __init__(self, node: Node, tell: Tell | None, looks: Looks | None = None) -> None:
         self._data, self._about = b"", dict[str, str]()
         if tell is None:
             return
         try:
-            self._data = json.dumps(tell(node), ensure_ascii=False).encode()
+            self._data = json.dumps(tell(node, looks or Looks()), ensure_ascii=False).encode()
         except RecipeError as error:
             self._about = {"no_recipe": Mask().text(str(error))}
             return
