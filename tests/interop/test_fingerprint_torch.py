@@ -121,7 +121,7 @@ def test_torch_functions_and_dtypes_count_by_name() -> None:
 def test_what_a_function_writes_to_torch_objects_is_own_state() -> None:
     import torch
 
-    class Counts(torch.nn.Module):
+    class Counts(torch.nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
             self.seen = {}  # type: ignore[var-annotated]

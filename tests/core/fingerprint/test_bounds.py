@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from types import SimpleNamespace
 from typing import Any
@@ -76,6 +77,16 @@ def test_the_number_of_values_is_bounded(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(bounds_module, "MAX_VALUES", 1000)
     with pytest.raises(FingerprintError, match="gave up after 1,0"):
         fingerprint_of_value([[[n]] for n in range(1000)])
+
+
+def test_items_without_end_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Endless:
+        def __reduce_ex__(self, protocol: Any) -> Any:
+            return Endless, (), None, itertools.count()
+
+    monkeypatch.setattr(bounds_module, "MAX_VALUES", 1000)
+    with pytest.raises(FingerprintError, match="an object of more than 1,000 items"):
+        fingerprint_of_value(calls(Endless()))
 
 
 def test_chains_of_objects_are_bounded_but_long(monkeypatch: pytest.MonkeyPatch) -> None:

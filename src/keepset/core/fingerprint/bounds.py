@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from keepset.core.fingerprint.sketch import Sketch
+from keepset.core.fingerprint.sketch import Sketch, Uncountable
 from keepset.core.fingerprint.vertex import Vertex
 from keepset.errors import FingerprintError
 
@@ -52,6 +53,14 @@ class Bounds:
             made = {type(each) for each in inner if id(each) not in before}
             fresh += any(hasattr(kind, "__dict__") and kind is not type for kind in made)
         return fresh > len(vertices) // 2
+
+
+def bounded(items: Iterable[Any]) -> list[Any]:
+    """The items that an object says a copy of it would get, which may be without end."""
+    found = list(itertools.islice(items, MAX_VALUES + 1))
+    if len(found) > MAX_VALUES:
+        raise Uncountable(f"an object of more than {MAX_VALUES:,} items")
+    return found
 
 
 def _objects_above(vertex: Vertex, limit: int) -> list[Vertex]:

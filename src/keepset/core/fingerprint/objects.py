@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from keepset.core.fingerprint.bounds import bounded
 from keepset.core.fingerprint.derived import content_of_base
 from keepset.core.fingerprint.extensions import extension_of
 from keepset.core.fingerprint.functions import annotations_read
@@ -168,9 +169,9 @@ def _state(value: Any, state: tuple[Any, ...]) -> Iterator[Part]:
         # A library's class says what a copy gets, and knows nothing of what the user added.
         yield from _own_attributes(value)
     if items is not None:
-        yield part("items", list(items))
+        yield part("items", bounded(items))
     if pairs is not None:
-        yield part("items", _mapping(list(pairs)))
+        yield part("items", _mapping(bounded(pairs)))
     if setter is not None:
         yield part("state setter", setter)
 
