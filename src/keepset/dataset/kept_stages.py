@@ -73,14 +73,16 @@ def _look_ahead(stage: SnapshotStage) -> None:
     with Moment(light=True):
         facts = stage.identify(Looks(light=True)).facts
     names_files = any(each.file_names is not None for each in stage.parent.walk())
-    for label, spots in groupby(sorted(facts.blind, key=_by_label), key=_by_label):
+    # A file that is always the same one comes first: it is the reason to warn.
+    blind = sorted(facts.blind, key=lambda spot: (spot.label, not spot.constant))
+    for label, spots in groupby(blind, key=_by_label):
         first = next(spots)
         if first.kind == "file" and names_files and not first.constant:
             continue  # the files that the stages name count
+        used = label.removeprefix("call ").removeprefix("use ")
         warn_user(
-            f"{first.where} uses {label.removeprefix('call ')}, which the fingerprint of "
-            f"{stage.title} cannot see: {first.remedy}; if its result is always the same, say so "
-            f"with ignore=[{label!r}]"
+            f"{first.where} uses {used}, which the fingerprint of {stage.title} cannot see: "
+            f"{first.remedy}; if its result is always the same, say so with ignore=[{label!r}]"
         )
 
 

@@ -155,10 +155,7 @@ def _generators(vertices: list[Vertex]) -> Iterator[Blind]:
         if above is None or not is_random_generator(vertex.value):
             continue
         if not is_random_generator(above.value):
-            remedy = (
-                "its state counts and moves with each element; use random_map(fn, seed=...), or "
-                f'silence this with ignore=["{vertex.label}"]'
-            )
+            remedy = "its state counts and moves with each element; use random_map(fn, seed=...)"
             yield Blind(vertex.label, above.path, "random", False, remedy)
 
 
@@ -250,8 +247,7 @@ class _Search:
 
 
 def _blind(spot: _Spot, where: str, constant: bool) -> Blind:
-    remedy = f'{_WHY[spot.kind]}, or silence this with ignore=["{spot.label}"]'
-    return Blind(spot.label, where, spot.kind, constant, remedy)
+    return Blind(spot.label, where, spot.kind, constant, _WHY[spot.kind])
 
 
 def _needs_look(spot: _Spot) -> bool:
