@@ -340,6 +340,44 @@ def test_threads_that_fill_a_memo_do_not_disturb(tmp_path: Path) -> None:
     assert len(kinds(tmp_path)) == 1
 
 
+def test_a_pass_beside_the_writer_finds_what_that_one_stored(tmp_path: Path) -> None:
+    user = program(MOVING["memo dict"], START={}, calls=[])
+    ds = ks.Dataset.range(20).map(user.function).snapshot(tmp_path, ignore=["global calls"])
+    writer = subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(tmp_path)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    with writer:
+        assert writer.stdin is not None
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == "writes\n"
+        assert values(ds) == [10 * i for i in range(20)]  # passes through
+        assert user.calls == list(range(20))
+        writer.stdin.close()
+        assert writer.stdout.readline() == "done\n"
+    assert values(ds) == [10 * i for i in range(20)]
+    assert user.calls == list(range(20))
+    assert len(kinds(tmp_path)) == 1
+
+
+WRITER = f"""
+import linecache, sys, textwrap, types
+import keepset as ks, numpy as np
+text = textwrap.dedent({MOVING["memo dict"]!r})
+module = types.ModuleType("program")
+vars(module).update(ks=ks, np=np, START={{}}, calls=[])
+linecache.cache["<cell>"] = (len(text), None, text.splitlines(keepends=True), "<cell>")
+exec(compile(text, "<cell>", "exec"), vars(module))
+ds = ks.Dataset.range(20).map(module.function).snapshot(sys.argv[1], ignore=["global calls"])
+iterator = iter(ds)
+next(iterator)
+print("writes", flush=True)
+sys.stdin.read()
+list(iterator)
+print("done", flush=True)
+"""
+
+
 # ignore:
 
 

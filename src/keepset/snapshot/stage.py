@@ -322,6 +322,8 @@ class _SnapshotCursor(Cursor):
         from keepset.snapshot.beginning import compute
 
         self._computing = compute(self._node, self._run)
+        if self._identity is not None:
+            self._computing.watch(self._identity)
 
     def _write(self, state: LogState, run_id: str, lease: Lease) -> None:
         beginning = self._beginning()

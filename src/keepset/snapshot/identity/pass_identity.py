@@ -167,6 +167,11 @@ class PassIdentity:
 
     # What has moved:
 
+    @property
+    def has_own_state(self) -> bool:
+        """Whether there is state that the functions of the pipeline move themselves."""
+        return self._begun is not None and self._begun.facts.fixed != self._begun.facts.digest
+
     def note_first_element(self) -> None:
         """Take the identity again: objects of a library may settle when they are first used."""
         if self._begun is None or self._settled is not None:

@@ -142,7 +142,7 @@ def _commit(
     base = _base(state)
     body: dict[str, Any] = {
         key: base.body[key]
-        for key in ("draws", "fingerprint", "facts", "recipe", "no_recipe")
+        for key in ("draws", "fingerprint", "facts", "aliases", "lineage", "recipe", "no_recipe")
         if key in base.body
     }
     kind = "repair"

@@ -44,6 +44,10 @@ class Computing:
         """From the first element on."""
         return cls(node, run, Marked(node.cursor(run)))
 
+    def watch(self, identity: PassIdentity) -> None:
+        """Let a later pass of this process find what another process stores of this one."""
+        self._identity = identity
+
     def keep(
         self,
         first: FirstPass,
@@ -80,6 +84,8 @@ class Computing:
                 self._position += len(chunk)
         else:
             self._position += len(chunk)
+            if not len(chunk):
+                self._remember_own_state()
         return chunk
 
     def _shards(self, chunk: Chunk) -> Array | None:
@@ -132,12 +138,23 @@ class Computing:
         self._pass = None
         if self._identity is not None:
             self._identity.forget_files()
+            self._identity = None
         first.withdraw(reason)
         warn_user(reason)
 
     def _remember(self, moved: Moved) -> None:
-        if self._identity is not None:
-            self._identity.remember(moved)
+        identity, self._identity = self._identity, None
+        if identity is not None:
+            identity.remember(moved)
+
+    def _remember_own_state(self) -> None:
+        """Note how a pass that stores nothing leaves the state that its functions move."""
+        identity = self._identity
+        if identity is None or not identity.has_own_state:
+            return
+        moved = identity.moved(thorough=False)
+        if moved.is_known and not moved.outside:
+            self._remember(moved)
 
     def _draws(self) -> dict[str, Any]:
         """The seeds of the stages before the snapshot, by their places as seen from there."""
@@ -165,6 +182,7 @@ class Computing:
         first = self._pass
         if first is None or first.lost:
             self._stop_keeping(commit=False)
+            self._remember_own_state()
             return
         try:
             moved = self._compare(first, thorough=True)

@@ -46,7 +46,7 @@ def fill_damaged(
         return None
     body: dict[str, Any] = {
         key: damaged.commit.body[key]
-        for key in ("draws", "fingerprint", "facts", "lineage", "recipe", "no_recipe")
+        for key in ("draws", "fingerprint", "facts", "aliases", "lineage", "recipe", "no_recipe")
         if key in damaged.commit.body
     }
     body["manifest"] = filled.to_json()
