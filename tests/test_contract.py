@@ -12,6 +12,7 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,6 +29,7 @@ from keepset.core.run import start
 from keepset.nodes.chosen_rows import ChosenRows
 from keepset.snapshot.identity.pipeline_identity import identify, unseeded_stages
 from keepset.testing import assert_elements_equal, check_calls, check_dataset
+from keepset.testing.isolation import check_fork
 from keepset.testing.resources import nothing_left_behind
 
 HERE = Path(__file__).parent
@@ -394,6 +396,11 @@ def test_a_recipe_makes_the_same_stage_again(case: Case) -> None:
         assert_elements_equal(*(first_elements(each) for each in (again, ds)))
 
 
+@pytest.mark.parametrize("case", [parameter(case) for case in CASES])
+def test_a_fork_leaves_an_iterator_to_its_parent(case: Case) -> None:
+    check_fork(case.make, ordered=case.how.get("ordered", True))
+
+
 def first_elements(ds: Dataset) -> list[Any]:
     """Some elements, or those before an error."""
     found: list[Any] = []
@@ -471,6 +478,8 @@ def test_a_snapshot_keeps_its_promises(tmp_path: Path) -> None:
     # A place of its own for each, so that every pipeline starts by writing it.
     names = iter(range(10**6))
     check_dataset(lambda: make(f"place-{next(names)}"), expected=expected)
+    for name in ("one", "forked"):  # replaying and writing
+        check_fork(partial(make, name))
 
 
 def test_every_stage_is_in_the_table() -> None:

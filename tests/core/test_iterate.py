@@ -7,12 +7,17 @@ import json
 import subprocess
 import sys
 import threading
+import time
 import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import keepset as ks
+from keepset.core.structure import structure_of
 
 
 def test_a_state_is_taken_and_used_at_every_element_and_at_the_end() -> None:
@@ -120,3 +125,232 @@ print([int(next(it)) for it in iterators])
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (0, "[0, 0]\n"), done.stderr
+
+
+PIPELINES = {
+    "range": lambda: ks.Dataset.range(20_000),
+    "dicts": lambda: ks.Dataset.from_tensor_slices(
+        {"a": np.arange(20_000), "b": np.arange(20_000)}
+    ),
+    "nested": lambda: ks.Dataset.from_tensor_slices(
+        {"a": {"c": np.arange(20_000)}, "b": np.arange(20_000)}
+    ),
+    "map": lambda: ks.Dataset.range(20_000).map(lambda x: x + 1),
+    "filter": lambda: ks.Dataset.range(20_000).filter(lambda x: x % 3 == 0).map(lambda x: x * 2),
+    "shuffle": lambda: ks.Dataset.range(20_000).shuffle(100, seed=1),
+    "prefetch": lambda: ks.Dataset.range(20_000).prefetch(4),
+    "scan": lambda: ks.Dataset.range(20_000).scan(0, lambda s, x: (s + x, s)),
+}
+
+
+def number(element: object) -> int:
+    """The one number of which all leaves are made."""
+    structure = structure_of(element)
+    found = {int(leaf) for leaf in structure.leaves(element)}
+    assert len(found) == 1, f"leaves of two elements were mixed: {element}"
+    return found.pop()
+
+
+@pytest.mark.parametrize("begun", [0, 5, 500])
+@pytest.mark.parametrize("name", PIPELINES)
+def test_threads_share_an_iterator(name: str, begun: int) -> None:
+    ds = PIPELINES[name]()
+    expected = sorted(map(number, ds.iterate(iter(ds).state())))
+    it = ds.iterate(iter(ds).state())
+    taken = [[number(next(it)) for _ in range(begun)]]
+    states: list[Any] = []
+
+    def take() -> None:
+        mine: list[int] = []
+        taken.append(mine)
+        while (element := next(it, None)) is not None:
+            mine.append(number(element))
+            if len(mine) % 1000 == 0:
+                states.append(it.state())
+
+    run_all([take] * 4)
+    assert sorted(x for each in taken for x in each) == expected
+    json.dumps(states)
+
+
+def run_all(functions: list[Callable[[], None]]) -> None:
+    """Run functions in threads of their own; none may hang or fail."""
+    failures: list[BaseException] = []
+
+    def guarded(function: Callable[[], None]) -> None:
+        try:
+            function()
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=guarded, args=(f,), daemon=True) for f in functions]
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+    finally:
+        sys.setswitchinterval(usual)
+    assert not any(thread.is_alive() for thread in threads)
+    if failures:
+        raise failures[0]
+
+
+def test_a_function_is_called_by_one_thread_at_a_time() -> None:
+    inside: list[int] = []
+
+    def slow(x: np.int64) -> np.int64:
+        inside.append(1)
+        assert len(inside) == 1
+        time.sleep(0.0002)
+        inside.pop()
+        return x
+
+    it = iter(ks.Dataset.range(200).map(slow))
+    taken: list[int] = []
+    run_all([lambda: taken.extend(int(x) for x in it)] * 4)
+    assert sorted(taken) == list(range(200))
+
+
+def test_a_state_of_another_thread_is_exact() -> None:
+    def slow(x: np.int64) -> np.int64:
+        time.sleep(0.0005)
+        return x
+
+    ds = (
+        ks.Dataset.range(300).filter(lambda x: x % 3 > 0).random_map(lambda x, rng: slow(x), seed=1)
+    )
+    it = iter(ds)
+    taken: list[int] = []
+    states: list[tuple[int, Any, int]] = []
+
+    def watch() -> None:
+        while len(taken) < 150:
+            before, state, after = len(taken), it.state(), len(taken)
+            states.append((before, state, after))
+
+    run_all([lambda: taken.extend(int(x) for x in it), watch])
+    assert len(states) > 3
+    for before, state, after in states[:: max(1, len(states) // 10)]:
+        rest = [int(x) for x in ds.iterate(state)]
+        # The consumer may have been handed an element that it had not noted yet.
+        assert taken[len(taken) - len(rest) :] == rest
+        assert before <= len(taken) - len(rest) <= after + 1
+
+
+def slowly(x: np.int64) -> np.int64:
+    time.sleep(0.0002)
+    return x
+
+
+@pytest.mark.parametrize("stage", ["map", "threads", "prefetch", "range"])
+def test_an_iterator_is_closed_while_other_threads_read(stage: str) -> None:
+    ds = ks.Dataset.range(10**9)
+    if stage != "range":
+        ds = ds.map(slowly, 2 if stage == "threads" else None)
+    if stage == "prefetch":
+        ds = ds.prefetch(2)
+    it = iter(ds)
+    begun = threading.Barrier(4)
+
+    def take() -> None:
+        next(it)
+        begun.wait()
+        for _ in it:
+            pass
+
+    def close() -> None:
+        begun.wait()
+        it.close()
+
+    run_all([take, take, take, close])
+    assert list(it) == []
+
+
+def test_a_waiting_thread_is_woken_by_close(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("keepset.core.iterate._PATIENCE_S", 0.05)
+    monkeypatch.setattr("keepset.nodes.prefetch._PATIENCE_S", 0.05)
+    going_on = threading.Event()
+
+    def stuck(x: np.int64) -> np.int64:
+        if x == 3:
+            going_on.wait()
+        return x
+
+    it = iter(ks.Dataset.range(9).map(stuck).prefetch(1))
+    assert [int(next(it)) for _ in range(3)] == [0, 1, 2]
+    taken: list[int] = []
+    reader = threading.Thread(target=lambda: taken.extend(it), daemon=True)
+    reader.start()
+    it.close()
+    reader.join(60)
+    assert not reader.is_alive()
+    assert taken == []
+    going_on.set()
+
+
+def test_a_function_that_reads_its_own_iterator_gets_an_error() -> None:
+    it = iter(ks.Dataset.range(9).map(lambda x: next(it)))
+    with pytest.raises(RuntimeError, match="very iterator"):
+        next(it)
+    source = iter(ks.Dataset.from_generator(lambda: iter(lambda: next(source), None)))
+    with pytest.raises(RuntimeError, match="very iterator"):
+        next(source)
+
+
+def test_a_thread_that_meets_an_error_ends_the_iteration_for_all() -> None:
+    def bad(x: np.int64) -> np.int64:
+        if x == 500:
+            raise OSError("broken")
+        return x
+
+    it = iter(ks.Dataset.range(10_000).map(bad))
+    taken: list[int] = []
+    errors: list[str] = []
+
+    def take() -> None:
+        try:
+            taken.extend(int(x) for x in it)
+        except OSError as error:
+            errors.append(str(error))
+
+    run_all([take] * 4)
+    assert sorted(taken) == list(range(500))
+    assert errors == ["broken"]
+
+
+FORKED = """
+import os, sys
+import keepset as ks
+
+place = sys.argv[1]
+ds = {
+    "prefetch": lambda: ks.Dataset.range(5000).map(lambda x: x).prefetch(4),
+    "threads": lambda: ks.Dataset.range(5000).map(lambda x: x, 2),
+    "processes": lambda: ks.Dataset.range(5000).map(lambda x: x, 1, executor="process"),
+    "interleave": lambda: ks.Dataset.range(5).interleave(lambda x: ks.Dataset.range(1000), 2, 1, 2),
+    "cache": lambda: ks.Dataset.range(5000).map(lambda x: x).cache(place),
+    "snapshot": lambda: ks.Dataset.range(5000).map(lambda x: x).snapshot(place, fingerprint="f"),
+}[sys.argv[2]]()
+it = iter(ds)
+given = [int(next(it)) for _ in range(2000)]
+child = os.fork()
+if child == 0:
+    try:
+        next(it)
+    except ks.StateError:
+        sys.exit(7)  # with all that the interpreter does at its end
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+whole = given + [int(x) for x in it]
+assert sorted(whole) == sorted(int(x) for x in ds), "the parent was disturbed"
+"""
+
+
+@pytest.mark.parametrize(
+    "stage", ["prefetch", "threads", "processes", "interleave", "cache", "snapshot"]
+)
+def test_a_child_that_ends_leaves_its_parent_alone(tmp_path: Path, stage: str) -> None:
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORKED]
+    subprocess.run([*command, str(tmp_path / "place"), stage], timeout=60, check=True)

@@ -140,7 +140,13 @@ FORKED = """
     child = os.fork()
     if child == 0:
         if how == "goes on":
-            assert given + [int(x) for x in it] == list(range(6000))
+            try:
+                next(it)
+                sys.exit(1)
+            except ks.StateError as error:
+                assert "anew in this process" in str(error)
+        elif how == "begins anew":
+            assert [int(x) for x in ds] == list(range(6000))
         elif how == "closes":
             it.close()
         elif how == "drops":
@@ -156,7 +162,7 @@ FORKED = """
 """
 
 
-@pytest.mark.parametrize("how", ["exits", "goes on", "closes", "drops", "save"])
+@pytest.mark.parametrize("how", ["exits", "goes on", "begins anew", "closes", "drops", "save"])
 def test_a_fork_of_a_writer_leaves_the_writer_alone(tmp_path: Path, how: str) -> None:
     command = [sys.executable, "-c", textwrap.dedent(FORKED), how, str(tmp_path / "kept")]
     subprocess.run(command, timeout=30, check=True)

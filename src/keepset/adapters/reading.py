@@ -27,6 +27,7 @@ def chunks_of(node: Node, run: Run, most: int | None = None) -> Generator[Chunk,
         closing.callback(cursor.close)
         left = sys.maxsize if most is None else most
         while True:
+            run.session.check_process()
             began = time.perf_counter()
             chunk = cursor.read(pace.size)
             if not len(chunk):

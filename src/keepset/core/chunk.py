@@ -8,8 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from keepset.core.column import Column, column_concat, column_of, column_take
-from keepset.core.dtypes import Array
+from keepset.core.column import (
+    Column,
+    column_concat,
+    column_of,
+    column_take,
+    freeze_leaf,
+    read_only_column,
+)
+from keepset.core.dtypes import PLAIN_SCALARS, Array
 from keepset.core.jagged import Jagged
 from keepset.core.structure import Structure, structure_of
 from keepset.core.tally import tally
@@ -65,11 +72,15 @@ class Chunk:
             self._rows = list(self._structure.rows(self._columns, self._length))
         return self._rows
 
-    def iterate(self) -> tuple[Iterator[Any], Any]:
-        """The elements, made one by one, and an iterator that knows how many are left."""
+    def iterate(self, shared: bool = False) -> tuple[Iterator[Any], Any]:
+        """The elements, made one by one, and an iterator that knows how many are left.
+
+        The elements are safe for several threads if ``shared`` says that they have to be.
+        """
         if self._rows is None and self._columns and not self.structure.has_records:
             leaves = [leaves_of(column) for column in self._columns]
-            rows = iter(self.structure.rows(leaves, self._length))
+            make = self.structure.shared_rows if shared else self.structure.rows
+            rows = iter(make(leaves, self._length))
             return rows, leaves[0] if type(leaves[0]) is not np.flatiter else _Left(leaves[0])
         rows = iter(self.rows)
         return rows, rows
@@ -113,6 +124,23 @@ class Chunk:
             return Chunk.from_rows([{k: row[k] for k in row if k in keys} for row in self.rows])
         structure, places = self.structure.select(keys)
         return Chunk.from_columns(structure, [self._columns[i] for i in places], self._length)
+
+    def read_only(self) -> Chunk:
+        """The same elements, of which no array can be written to; for those who give them again."""
+        if self._columns is not None:
+            columns = [read_only_column(column) for column in self.columns]
+            return Chunk.from_columns(self.structure, columns, self._length)
+        for row in self.rows:
+            freeze(row)
+        return self
+
+    def apart(self) -> Chunk:
+        """The same leaves, in dicts and other containers that no other reader holds."""
+        if self._columns is not None:
+            return Chunk.from_columns(self.structure, self._columns, self._length)
+        if not self._rows or structure_of(self._rows[0]).is_leaf:
+            return self
+        return Chunk.from_rows(list(map(apart, self._rows)))
 
     def take(self, indices: Array) -> Chunk:
         """The elements at these positions, in this order."""
@@ -220,6 +248,22 @@ def chunk_of_columns(columns: Any, length: int) -> Chunk:
     """A chunk of the elements that have these columns, nested as the elements are."""
     structure = structure_of(columns)
     return Chunk.from_columns(structure, structure.leaves(columns), length)
+
+
+def freeze(element: Any) -> None:
+    """Make the arrays of an element read-only, which must be the caller's own objects."""
+    kind = type(element)
+    if kind is np.ndarray:
+        element.flags.writeable = False
+    elif kind not in PLAIN_SCALARS:
+        for leaf in structure_of(element).leaves(element):
+            freeze_leaf(leaf)
+
+
+def apart(element: Any) -> Any:
+    """The same leaves in containers of their own."""
+    structure = structure_of(element)
+    return element if structure.is_leaf else structure.build(structure.leaves(element))
 
 
 def single(element: Any) -> Chunk:

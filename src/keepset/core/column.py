@@ -79,6 +79,36 @@ def own_leaf(leaf: Any) -> Any:
     return leaf
 
 
+def freeze_leaf(leaf: Any) -> None:
+    """Make the arrays of a leaf read-only, which must be the caller's own objects."""
+    if isinstance(leaf, np.ndarray):
+        leaf.flags.writeable = False
+    elif isinstance(leaf, Ragged):
+        freeze_leaf(leaf.values)
+        leaf.row_splits.flags.writeable = False
+    elif isinstance(leaf, Sparse):
+        for array in (leaf.indices, leaf.values, leaf.dense_shape):
+            array.flags.writeable = False
+
+
+def read_only_column(column: Column) -> Column:
+    """The same leaves as views that cannot be written through."""
+    if isinstance(column, np.ndarray):
+        return _read_only(column)
+    if isinstance(column, Jagged):
+        return Jagged(_read_only(column.values), column.starts, column.stops)
+    for leaf in column:
+        freeze_leaf(leaf)
+    return column
+
+
+def _read_only(array: Array) -> Array:
+    if array.flags.writeable:
+        array = array.view()
+        array.flags.writeable = False
+    return array
+
+
 def column_take(column: Column, indices: Array) -> Column:
     if isinstance(column, list):
         return [column[i] for i in indices.tolist()]

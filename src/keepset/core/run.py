@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from threading import Lock
@@ -11,6 +12,7 @@ from weakref import WeakSet
 
 from keepset.core.options import NO_OPTIONS, Options
 from keepset.core.random import Randomness, philox
+from keepset.errors import StateError
 
 if TYPE_CHECKING:
     from keepset.core.node import Node
@@ -31,6 +33,17 @@ _open_sessions: WeakSet[Session] = WeakSet()
 def _close_open_sessions() -> None:
     for session in list(_open_sessions):
         session.close()
+
+
+def _leave_to_parent() -> None:
+    """A child of a fork has none of its parent's threads, and its workers are not the child's."""
+    for session in list(_open_sessions):
+        session.leave()
+    _open_sessions.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_to_parent)
 
 
 class Session:
@@ -54,6 +67,7 @@ class Session:
         self._sources: dict[str, Randomness] = {}
         self._resources: dict[object, Closable] = {}
         self._cleanup = ExitStack()
+        self._left: ExitStack | None = None  # kept, so that no destructor runs
         self._lock = Lock()
         self._draw_all(root, "")
 
@@ -88,6 +102,17 @@ class Session:
         """Call ``action`` when the run ends, before what was registered earlier."""
         self._cleanup.callback(action)
         _open_sessions.add(self)
+
+    def leave(self) -> None:
+        """Forget what is to be closed, which is another process's."""
+        self._left = self._cleanup.pop_all()
+
+    def check_process(self) -> None:
+        """Raise an error in a forked process that goes on with its parent's run."""
+        if self._left is not None:
+            raise StateError(
+                "this iteration began in the process that was forked; begin anew in this process"
+            )
 
     def close(self) -> None:
         """End the run. Safe to call more than once."""

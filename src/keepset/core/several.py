@@ -36,13 +36,14 @@ class Several(Chunk):
             self._rows = [row for part in self.parts for row in part.rows]
         return self._rows
 
-    def iterate(self) -> tuple[Iterator[Any], Any]:
+    def iterate(self, shared: bool = False) -> tuple[Iterator[Any], Any]:
         columns = list(zip(*(part.columns for part in self.parts), strict=True))
         if self._rows is not None or not columns or self.structure.has_records:
-            return super().iterate()
+            return super().iterate(shared)
         leaves = [list(map(leaves_of, column)) for column in columns]
         whole = [chain.from_iterable(parts) for parts in leaves]
-        return iter(self.structure.rows(whole, self._length)), _Left(leaves[0])
+        make = self.structure.shared_rows if shared else self.structure.rows
+        return iter(make(whole, self._length)), _Left(leaves[0])
 
     @property
     def pieces(self) -> Sequence[Chunk]:
@@ -76,6 +77,12 @@ class Several(Chunk):
 
     def select(self, keys: Sequence[Any]) -> Chunk:
         return Several([part.select(keys) for part in self.parts], self._own_bytes)
+
+    def read_only(self) -> Chunk:
+        return Several([part.read_only() for part in self.parts], self._own_bytes)
+
+    def apart(self) -> Chunk:
+        return Several([part.apart() for part in self.parts], self._own_bytes)
 
     def take(self, indices: Array) -> Chunk:
         return self._joined().take(indices)

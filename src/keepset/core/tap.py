@@ -23,8 +23,13 @@ class Tap(ABC):
     counts_bytes = True
 
     @abstractmethod
-    def read(self, max_rows: int) -> Iterator[Any] | None:
-        """An iterator over at most ``max_rows`` further elements; None at the end."""
+    def read(self, max_rows: int, tokens: list[None] | None = None) -> Iterator[Any] | None:
+        """An iterator over at most ``max_rows`` further elements; None at the end.
+
+        If there is a list ``tokens``, several threads may take the elements. The iterator is safe
+        for them, or is a generator that puts an item into ``tokens`` before each element, to
+        show that it is ready to be asked for the next.
+        """
 
     @abstractmethod
     def state(self) -> State:
@@ -57,13 +62,13 @@ class _ChunkTap(Tap):
         self._cursor = Marked(cursor)
         self._left: Any = iter(())
 
-    def read(self, max_rows: int) -> Iterator[Any] | None:
+    def read(self, max_rows: int, tokens: list[None] | None = None) -> Iterator[Any] | None:
         chunk = self._cursor.read(max_rows)
         if not len(chunk):
             return None
         if self.counts_bytes:
             self.read_bytes = chunk.own_bytes
-        rows, self._left = chunk.iterate()
+        rows, self._left = chunk.iterate(shared=tokens is not None)
         return rows
 
     def state(self) -> State:

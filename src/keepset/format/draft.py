@@ -19,6 +19,13 @@ class Draft:
         self._path = path
         self.file, self._name = _open(path)
         self._discard = weakref.finalize(self, _discard, self.file, self._name)
+        _open_drafts.add(self)
+
+    def leave(self) -> None:
+        """Leave the file to the process that was forked; what is buffered is written there."""
+        self._discard.detach()
+        with suppress(OSError, ValueError), open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), self.file.fileno())
 
     def commit(self) -> None:
         """Put the file under its name, in place of one that is there."""
@@ -35,6 +42,19 @@ class Draft:
     def discard(self) -> None:
         """Leave nothing behind. Harmless after ``commit``; dropping the draft does the same."""
         self._discard()
+
+
+_open_drafts: weakref.WeakSet[Draft] = weakref.WeakSet()
+
+
+def _leave_to_parent() -> None:
+    for draft in list(_open_drafts):
+        draft.leave()
+    _open_drafts.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_to_parent)
 
 
 def _open(path: str) -> tuple[IO[bytes], str | None]:

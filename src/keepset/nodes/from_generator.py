@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from keepset.core.chunk import EMPTY, Chunk
-from keepset.core.column import Column
+from keepset.core.column import Column, own_leaf
 from keepset.core.conform import conformer
 from keepset.core.cursor import Cursor, State
 from keepset.core.dtypes import PLAIN_SCALARS, Array, StringType
@@ -79,7 +79,9 @@ class _GeneratorCursor(Cursor):
 
     def _open(self) -> Iterator[Any]:
         if self._values is None:
-            self._generator = self._values = iter(self._node.generator(*self._node.args))
+            self._generator = self._values = iter(
+                self._node.generator(*map(own_leaf, self._node.args))
+            )
         return self._values
 
     def read(self, max_rows: int) -> Chunk:

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from keepset.core.chunk import Chunk
-from keepset.core.column import Column, column_take, unstack_leaf
+from keepset.core.column import Column, column_take, read_only_column, unstack_leaf
 from keepset.core.cursor import Cursor, PositionCursor
 from keepset.core.dtypes import Array
 from keepset.core.element import to_element
-from keepset.core.jagged import Jagged
 from keepset.core.node import Node, stage
 from keepset.core.ragged import Ragged
 from keepset.core.run import Run
@@ -46,7 +45,7 @@ class FromTensorSlices(Node):
     def _columns(self) -> list[Column]:
         try:
             leaves = self._structure.leaves(self.tensors)
-            return [_read_only(unstack_leaf(leaf)) for leaf in leaves]
+            return [read_only_column(unstack_leaf(leaf)) for leaf in leaves]
         except ElementError as error:
             raise InvalidArgumentError(
                 f"from_tensor_slices needs a first dimension to slice along: {error}"
@@ -77,7 +76,7 @@ class FromTensorSlices(Node):
 def _uncopied(tensors: Any) -> Any:
     """The same with views that cannot be written to, which are taken as elements uncopied."""
     if type(tensors) is np.ndarray:
-        return _read_only(tensors)
+        return read_only_column(tensors)
     if type(tensors) is dict:
         return {key: _uncopied(item) for key, item in tensors.items()}
     if type(tensors) is tuple:
@@ -85,15 +84,3 @@ def _uncopied(tensors: Any) -> Any:
     if type(tensors) is Ragged:
         return Ragged.trusted(_uncopied(tensors.values), tensors.row_splits)
     return tensors
-
-
-def _read_only(column: Column) -> Column:
-    """A view that nobody downstream can write through: the arrays are the user's own."""
-    if isinstance(column, np.ndarray):
-        column = column.view()
-        column.flags.writeable = False
-    if isinstance(column, Jagged):
-        values = column.values.view()
-        values.flags.writeable = False
-        column = Jagged(values, column.starts, column.stops)
-    return column

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from keepset.core.chunk import EMPTY, Chunk
+from keepset.core.chunk import EMPTY, Chunk, apart, freeze
 from keepset.core.cursor import Cursor, State
 from keepset.core.dtypes import Array
 from keepset.core.element import to_element
@@ -16,15 +16,26 @@ from keepset.core.spec import Spec, spec_of
 
 @stage
 class FromTensors(Node):
-    """The one element ``tensors``."""
+    """The one element ``tensors``, with read-only arrays, which all passes share."""
 
     tensors: Any
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "tensors", to_element(self.tensors))
+        # A copy, unless the arrays cannot be written to anyway.
+        element = to_element(self.tensors)
+        freeze(element)
+        object.__setattr__(self, "tensors", element)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        freeze(self.tensors)  # which pickle forgets
 
     def cursor(self, run: Run) -> Cursor:
-        return _OnceCursor(self.tensors)
+        return _OnceCursor(self.element)
+
+    def element(self) -> Any:
+        """The element, in containers of its own."""
+        return apart(self.tensors)
 
     def cardinality(self) -> int:
         return 1
@@ -36,18 +47,18 @@ class FromTensors(Node):
         return None
 
     def gather(self, indices: Array, run: Run) -> Chunk:
-        return Chunk.from_rows([self.tensors] * len(indices))
+        return Chunk.from_rows([self.element() for _ in indices])
 
 
 class _OnceCursor(Cursor):
-    def __init__(self, element: Any) -> None:
-        self._element, self._given = element, False
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make, self._given = make, False
 
     def read(self, max_rows: int) -> Chunk:
         if self._given:
             return EMPTY
         self._given = True
-        return Chunk.from_rows([self._element])
+        return Chunk.from_rows([self._make()])
 
     def state(self) -> State:
         return {"given": self._given}

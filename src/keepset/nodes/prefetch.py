@@ -141,6 +141,8 @@ class _PrefetchCursor(Cursor):
             if not self._items:
                 self._grow()
             while not self._items:
+                if self._closed:
+                    return EMPTY  # by another thread
                 self._change.wait()
             return self._take(self._items[0], max_rows)
 

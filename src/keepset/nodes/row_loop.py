@@ -90,26 +90,30 @@ def _compile(kinds: tuple[str, ...]) -> tuple[Callable[..., Any], dict[int, int]
     source.add(1, "def get():", f"    return [step, {counters}]")
     source.add(1, "def put(progress):", f"    nonlocal step, {counters}")
     source.add(1, f"    step, {counters} = progress")
+    source.add(1, "def advance(rows):", "    nonlocal at0", "    at0 += rows")
     arguments = ", ".join(f"{name}={name}" for name in (*functions, "plain", "to_element", "type"))
     for scalars in (True, False):
         name = "scalars" if scalars else "any"
-        # One loop puts all results on a list, for a stage that wants many; the other hands out
-        # one at a time, for a consumer.
+        # One loop puts all results on a list, for a stage that wants many; the others hand out
+        # one at a time, for a consumer. One of them shows by a token that it is ready for the next.
         source.add(1, f"def run_{name}(rows, append, {arguments}):")
         _begin(source, kinds, counters)
         source.add(2, "for x in rows:")
         _body(source, 3, kinds, scalars)
         source.add(3, "append(x)")
-        source.add(1, f"def give_{name}(rows, failed, {arguments}):")
-        _begin(source, kinds, counters)
-        source.add(2, "try:", "    for x in rows:")
-        _body(source, 4, kinds, scalars)
-        source.add(4, "yield x")
-        source.add(2, "except BaseException as error:", "    other = failed(error)")
-        source.add(3, "if other is error:", "    raise", "raise other")
-    source.add(
-        1, "return get, put, {True: (run_scalars, give_scalars), False: (run_any, give_any)}"
+        for verb in ("give", "lend"):
+            source.add(1, f"def {verb}_{name}(rows, failed, tokens, {arguments}):")
+            _begin(source, kinds, counters)
+            source.add(2, "try:", "    for x in rows:")
+            _body(source, 4, kinds, scalars)
+            source.add(4, *(["tokens.append(None)"] if verb == "lend" else []), "yield x")
+            source.add(2, "except BaseException as error:", "    other = failed(error)")
+            source.add(3, "if other is error:", "    raise", "raise other")
+    loops = ("run", "give", "lend")
+    scalars_loops, any_loops = (
+        ", ".join(f"{verb}_{name}" for verb in loops) for name in ("scalars", "any")
     )
+    source.add(1, f"return get, put, advance, {{True: ({scalars_loops}), False: ({any_loops})}}")
     namespace: dict[str, Any] = {"ENDED": _ENDED}
     exec(compile("\n".join(source.lines), _FILE, "exec"), namespace)
     return namespace["make"], source.steps
@@ -155,7 +159,9 @@ class RowLoop:
         self.has_positional_steps = any(step.kind == "positional" for step in steps)
         make, self._step_of_line = _compile(tuple(step.kind for step in steps))
         functions = [step.function for step in steps]
-        self._get, self._put, self._loops = make(*functions, PLAIN_SCALARS, to_returned_element)
+        self._get, self._put, self._advance, self._loops = make(
+            *functions, PLAIN_SCALARS, to_returned_element
+        )
 
     def run(
         self, chunk: Chunk, on_row: Callable[[int], None] | None = None
@@ -177,15 +183,20 @@ class RowLoop:
         return out, used, failure
 
     def give(
-        self, chunk: Chunk, failed: Callable[[BaseException], BaseException]
+        self,
+        chunk: Chunk,
+        failed: Callable[[BaseException], BaseException],
+        tokens: list[None] | None,
     ) -> tuple[Generator[Any, None, None], Any]:
         """Give results one by one, and an iterator that knows how many rows are left.
 
-        The rows used have to be told to ``count``. ``failed`` is told of an error, which it has to
-        pass on to ``note_failure``, and gives the one to raise.
+        The rows used have to be passed to ``count``. ``failed`` is called with an error, which it
+        has to pass on to ``note_failure``, and returns the one to raise. Before each result, an
+        item is put into ``tokens``.
         """
         rows, left = chunk.iterate()
-        return self._loops[_holds_scalars(chunk)][1](rows, failed), left
+        loop = self._loops[_holds_scalars(chunk)][1 if tokens is None else 2]
+        return loop(rows, failed, tokens), left
 
     def note_failure(self, error: BaseException) -> None:
         """Find the step that an error came from by the line of the loop that called it."""
@@ -201,8 +212,7 @@ class RowLoop:
 
     def pass_over(self, rows: int) -> None:
         """Count rows that did not go through the loop."""
-        step, position, *others = self._get()
-        self._put([step, position + rows, *others])
+        self._advance(rows)  # and nothing else: another thread may be in the loop
 
     @property
     def progress(self) -> list[int]:

@@ -132,13 +132,13 @@ class _RowTap(Tap):
         self._counted = 0  # how many rows were left when the loop's position was true
         self._failed = False
 
-    def read(self, max_rows: int) -> Iterator[Any] | None:
+    def read(self, max_rows: int, tokens: list[None] | None = None) -> Iterator[Any] | None:
         self._count()
         if self._loop.has_ended or not (chunk := self._parent.read(max_rows)):
             return None
         if self.counts_bytes:
             self.read_bytes = chunk.own_bytes
-        self._rows, self._left = self._loop.give(chunk, self._fail)
+        self._rows, self._left = self._loop.give(chunk, self._fail, tokens)
         self._counted = len(chunk)
         return self._rows
 

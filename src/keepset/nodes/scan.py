@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from keepset.core.chunk import apart, freeze
 from keepset.core.element import to_element
 from keepset.core.element_json import element_from_json, element_to_json
 from keepset.core.node import Node, must_run, stage
@@ -27,7 +28,13 @@ class Scan(RowStage):
     output_signature: Any = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "initial_state", to_element(self.initial_state))
+        state = to_element(self.initial_state)
+        freeze(state)
+        object.__setattr__(self, "initial_state", state)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        freeze(self.initial_state)  # which pickle forgets
 
     def steps(self, run: Run) -> list[Step]:
         carrier = _Carrier(self.function, self.initial_state)
@@ -44,14 +51,18 @@ class Scan(RowStage):
 
 
 class _Carrier:
-    """The function, with the value that it has reached."""
+    """The function, with the value that it has reached.
+
+    Its arrays are read-only, because a failed element must leave the value as it was.
+    """
 
     def __init__(self, function: Callable[..., Any], carried: Any) -> None:
         self._function, self._carried, self._previous = function, carried, carried
         self._structure = structure_of(carried)
 
     def __call__(self, element: Any) -> Any:
-        result = self._function(self._carried, element)
+        carried = self._carried if self._structure.is_leaf else apart(self._carried)
+        result = self._function(carried, element)
         if not isinstance(result, tuple | list) or len(result) != 2:
             raise ElementError(
                 "the function of scan must return two values, the new state and the output, "
@@ -63,6 +74,7 @@ class _Carrier:
                 f"the state of scan must keep its structure {self._structure}, but it became "
                 f"{structure_of(carried)}"
             )
+        freeze(carried)
         self._previous, self._carried = self._carried, carried
         return output
 
@@ -73,3 +85,4 @@ class _Carrier:
         # Built anew by the live structure: JSON does not know a user's own classes.
         loaded = element_from_json(state)
         self._carried = self._structure.build(structure_of(loaded).leaves(loaded))
+        freeze(self._carried)

@@ -20,6 +20,7 @@ from keepset.core.spec import LeafSpec, is_compatible, map_spec
 from keepset.dataset import Dataset
 from keepset.errors import ElementIndexError, NotAddressableError
 from keepset.testing.equality import assert_elements_equal, assert_same_elements
+from keepset.testing.isolation import check_elements_are_apart, check_shared_iterator
 from keepset.testing.resources import nothing_left_behind
 
 _READ_SIZES = (1, 2, 3, 7, 1000)
@@ -65,7 +66,7 @@ def check_dataset(
     """Assert that a pipeline keeps every promise that Keepset makes; it must be finite.
 
     It is built and run many times: read in chunks of all sizes, left and restored at every
-    element, pickled, closed early, run from several threads, addressed by position.
+    element, pickled, closed early, run from several threads, written to, addressed by position.
 
     Args:
         make: Builds the pipeline anew, from its sources.
@@ -95,6 +96,8 @@ def check_dataset(
     _check_closes_early(case)
     _check_second_pass(case)
     _check_threads(case)
+    check_shared_iterator(make(), num_threads=2 if quick else 4)
+    check_elements_are_apart(make, ordered=ordered)
     _check_addressing(case)
 
 

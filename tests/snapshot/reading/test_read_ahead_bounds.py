@@ -196,7 +196,7 @@ def test_loads_that_nobody_wants_any_more_are_not_begun(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("sharding", ["none", "in turn"])
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_a_forked_process_reads_on_by_itself(tmp_path: Path, sharding: str) -> None:
+def test_a_forked_process_begins_anew_by_itself(tmp_path: Path, sharding: str) -> None:
     location, store = watched(saved(tmp_path, sharding=sharding))
     ds = loaded(location)
     iterator = iter(ds)
@@ -213,9 +213,14 @@ def test_a_forked_process_reads_on_by_itself(tmp_path: Path, sharding: str) -> N
     if not child:
         store.__init__(open_store(tmp_path))  # type: ignore[misc]
         store.hold_until(2, NAME)
-        rest = firsts(iterator) == list(range(given, ROWS))
-        whole = firsts(ds) == list(range(ROWS))
-        os._exit(0 if rest and whole and store.most_in_flight > 1 else 1)
+        code = 1
+        try:
+            with pytest.raises(ks.StateError, match="forked"):
+                next(iterator)
+            whole = firsts(ds) == list(range(ROWS))
+            code = 0 if whole and store.most_in_flight > 1 else 2
+        finally:
+            os._exit(code)
     store.release()
     assert firsts(iterator) == list(range(given, ROWS))
     assert exit_code(child) == 0

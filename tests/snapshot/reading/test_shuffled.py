@@ -303,7 +303,7 @@ def test_damage_comes_out_in_its_place(
 
 
 @pytest.mark.parametrize("is_remote", [True, False])
-def test_a_forked_process_reads_on_by_itself(
+def test_a_forked_process_begins_anew_by_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_remote: bool
 ) -> None:
     monkeypatch.setattr(shuffled, "MOST_BYTES", FEW)
@@ -311,7 +311,13 @@ def test_a_forked_process_reads_on_by_itself(
     ds = mixed(loaded(location))
     whole, iterator = firsts(ds), iter(ds)
     assert firsts(islice(iterator, 100)) == whole[:100]
-    assert forked(lambda: firsts(iterator) == whole[100:], store)
+
+    def begins_anew() -> bool:
+        with pytest.raises(ks.StateError, match="forked"):
+            next(iterator)
+        return firsts(ds) == whole
+
+    assert forked(begins_anew, store)
     assert firsts(iterator) == whole[100:]
 
 
@@ -321,5 +327,9 @@ def forked(claim: Callable[[], bool], store: Watched) -> bool:
     child = os.fork()
     if not child:
         store.__init__(store.store, store.is_remote)  # type: ignore[misc]
-        os._exit(0 if claim() else 1)
+        code = 1
+        try:
+            code = 0 if claim() else 1
+        finally:
+            os._exit(code)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -138,7 +138,8 @@ class ChunkSource:
             is_slow = took_s > _SLOW_CHECK_S + len(data) / _SLOW_BYTES_PER_S
             self._slow_checks = self._slow_checks + 1 if is_slow else 0
             self._verified[number] = True
-        chunk = reader.read(data, kept.entry, keys, was_read)
+        # Many passes share it.
+        chunk = reader.read(data, kept.entry, keys, was_read).read_only()
         self._is_mapped = view is not None
         is_view = self._is_mapped and bool(self._is_plain[number])
         if is_view:
