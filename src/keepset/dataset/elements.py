@@ -139,6 +139,9 @@ class ElementStages(BaseDataset):
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Self:
         """Keep the elements for which ``predicate`` is true.
 
+        It must return a single bool (of Python or NumPy, or 0 or 1); anything else, such as a list,
+        an array or None, is an InvalidArgumentError.
+
         Example:
             >>> [int(x) for x in Dataset.range(6).filter(lambda x: x % 3 == 0)]
             [0, 3]
@@ -149,6 +152,8 @@ class ElementStages(BaseDataset):
 
     def take_while(self, predicate: Callable[..., Any], name: str | None = None) -> Self:
         """Stop before the first element for which ``predicate`` is false.
+
+        It must return a single bool, as that of ``filter``.
 
         Example:
             >>> [int(x) for x in Dataset.range(9).take_while(lambda x: x < 2)]
@@ -204,6 +209,12 @@ class ElementStages(BaseDataset):
 
     def ignore_errors(self, log_warning: bool = False, name: str | None = None) -> Self:
         """Leave out elements whose computation raises an error.
+
+        Each is logged by the logger ``keepset``: as a warning if ``log_warning`` says so, else the
+        first few as information and the others for debugging. At the end of a pass it logs how
+        many there were, as a warning if they were more than half. Errors of the program
+        rather than of an element are raised: NameError, AttributeError, ImportError, SyntaxError,
+        MemoryError and RecursionError.
 
         Example:
             >>> ds = Dataset.range(3).map(lambda x: 1 // int(x)).ignore_errors()

@@ -13,11 +13,26 @@ from keepset.core.run import Run
 from keepset.core.spec import Spec
 
 _log = logging.getLogger("keepset")
+# Errors of a program, not of its data: each element would raise them, and an empty dataset would be
+# all that is left. NotCoveredError and MissingExtraError are among them.
+_PROGRAMMING_ERRORS = (
+    NameError,
+    AttributeError,
+    ImportError,
+    SyntaxError,
+    MemoryError,
+    RecursionError,
+)
+_SAID_ALOUD = 5
 
 
 @stage
 class IgnoreErrors(Node):
-    """Elements whose computation raises are dropped, with a logged warning if wished."""
+    """Elements whose computation raises are left out and logged.
+
+    NameError, AttributeError, ImportError, SyntaxError, MemoryError and RecursionError pass: they
+    say that the program is wrong, or the machine too small, and not the element.
+    """
 
     parent: Node = upstream()
     log_warning: bool = parameter(default=False, identity=False)  # what is said of it
@@ -37,21 +52,48 @@ class IgnoreErrors(Node):
 class _IgnoreErrorsCursor(Cursor):
     def __init__(self, node: IgnoreErrors, parent: Cursor) -> None:
         self._node, self._parent = node, parent
+        self._given = self._skipped = 0
+        self._has_ended = False
 
     def read(self, max_rows: int) -> Chunk:
         while True:
             try:
-                return self._parent.read(max_rows)
+                chunk = self._parent.read(max_rows)
+            except _PROGRAMMING_ERRORS:
+                raise
             except Exception as error:
-                level = logging.WARNING if self._node.log_warning else logging.DEBUG
-                notes = "; ".join(getattr(error, "__notes__", ()))
-                _log.log(level, "ignored %s: %s (%s)", type(error).__name__, error, notes)
+                self._log_skipped(error)
+                self._skipped += 1
+                continue
+            self._given += len(chunk)
+            if not len(chunk):
+                self._end()
+            return chunk
+
+    def _log_skipped(self, error: Exception) -> None:
+        if self._node.log_warning:
+            level = logging.WARNING
+        else:
+            level = logging.INFO if self._skipped < _SAID_ALOUD else logging.DEBUG
+        number = self._given + self._skipped
+        notes = "; ".join(getattr(error, "__notes__", ()))
+        text = f"{type(error).__name__}: {error}{f' ({notes})' if notes else ''}"
+        _log.log(level, "%s skipped element %d: %s", self._node.title, number, text)
+
+    def _end(self) -> None:
+        if self._skipped and not self._has_ended:
+            total = self._given + self._skipped
+            level = logging.WARNING if 2 * self._skipped > total else logging.INFO
+            text = "%s skipped %d of %d elements in this pass, because they raised errors"
+            _log.log(level, text, self._node.title, self._skipped, total)
+        self._has_ended = True
 
     def state(self) -> State:
-        return {"parent": self._parent.state()}
+        return {"parent": self._parent.state(), "given": self._given, "skipped": self._skipped}
 
     def restore(self, state: State) -> None:
         self._parent.restore(state["parent"])
+        self._given, self._skipped = state["given"], state["skipped"]
 
     def close(self) -> None:
         self._parent.close()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 from keepset.core.node import Node, must_run, stage
 from keepset.core.run import Run
 from keepset.core.spec import Spec
 from keepset.nodes.parallel_rows import ParallelRowStage
+from keepset.nodes.returned import NoneWatch
 from keepset.nodes.row_loop import Step
 from keepset.nodes.rowwise import checked
 
@@ -22,7 +24,12 @@ class Map(ParallelRowStage):
 
     def steps(self, run: Run) -> list[Step]:
         kind = "map" if self.output_signature is None else "map_checked"
-        return [Step(kind, self.function, self.title), *checked(self)]
+        return [Step(kind, self.function, self.title, judge=self._watch), *checked(self)]
+
+    @cached_property
+    def _watch(self) -> NoneWatch:
+        """One for all passes, so that the warning comes once."""
+        return NoneWatch(self.function, self.title)
 
     def cardinality(self) -> int:
         return self.parent.cardinality()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 from keepset.core.node import Node, must_run, stage
 from keepset.core.random import Randomness, element_generators
 from keepset.core.run import Run
 from keepset.core.spec import Spec
+from keepset.nodes.returned import NoneWatch
 from keepset.nodes.row_loop import Step
 from keepset.nodes.rowwise import RowStage, checked
 
@@ -32,7 +34,11 @@ class RandomMap(RowStage):
             rng = generator_at(position)
             return function(*element, rng) if type(element) is tuple else function(element, rng)
 
-        return [Step("positional", call, self.title), *checked(self)]
+        return [Step("positional", call, self.title, judge=self._watch), *checked(self)]
+
+    @cached_property
+    def _watch(self) -> NoneWatch:
+        return NoneWatch(self.function, self.title)
 
     def cardinality(self) -> int:
         return self.parent.cardinality()

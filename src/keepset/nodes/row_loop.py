@@ -12,6 +12,8 @@ from collections.abc import Callable, Generator, Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+
 from keepset.core.chunk import Chunk
 from keepset.core.dtypes import PLAIN_SCALARS
 from keepset.core.element import to_returned_element
@@ -34,27 +36,35 @@ class Step(NamedTuple):
     function: Callable[..., Any]
     title: str
     memory: Memory | None = None
+    # Called where a function begins by returning None, or for the truth of a predicate's result.
+    judge: Callable[..., Any] | None = None
 
 
 # What each kind of step does to the element ``x``. ``f`` is its function, ``call`` calls it with a
 # tuple unpacked, ``at`` is the element's position in the stage's input. ``t`` is the type of the
 # last result if that was plain: a result of that type is an element already. ``s`` says whether the
-# last result was a tuple. The text is ours alone: nothing a user writes gets into it.
+# last result was a tuple. ``g`` is the step's judge, and ``n`` says whether the function has given
+# nothing but None so far. The text is ours alone: nothing a user writes gets into it.
 _TO_ELEMENT = (
     "if type(x) is not {t}:",
     "    x = to_element(x)",
     "    {s} = type(x) is tuple",
     "    {t} = type(x) if type(x) in plain else None",
+    "    if x is not None: {n} = False",
+    "    elif {n}: {g}()",
 )
+# NumPy's two truth values are single objects, as Python's are. Anything else goes to the judge.
+_REFUSED = "(y := {call}) is no or y is not yes and (y is False or y is not True and not {g}(y))"
 _TEMPLATES: dict[str, tuple[str, ...]] = {
     "map": ("x = {call}", *_TO_ELEMENT),
     "map_checked": ("x = {call}",),
     "convert": ("x = {f}(x)",),
-    "filter": ("if not {call}: continue",),
-    "take_while": ("if not {call}:", "    step = ENDED", "    break"),
+    "filter": (f"if {_REFUSED}: continue",),
+    "take_while": (f"if {_REFUSED}:", "    step = ENDED", "    break"),
     "positional": ("x = {f}(x, {at})", *_TO_ELEMENT),
     "carried": ("x = {f}(x)",),
 }
+_LOCALS = ("plain", "to_element", "yes", "no", "type")
 _ENDED = -1
 _FILE = "<keepset row loop>"
 # Steps whose elements can be passed over without calling their functions.
@@ -82,16 +92,16 @@ def _compile(kinds: tuple[str, ...]) -> tuple[Callable[..., Any], dict[int, int]
     For each stretch between two filters they count the position of the element in it, so that an
     error can say where it was. Functions are arguments because locals are the quickest to load.
     """
-    functions = [f"f{i}" for i in range(len(kinds))]
+    functions = [f"{name}{i}" for name in "fg" for i in range(len(kinds))]
     counters = ", ".join(f"at{i}" for i in range(1 + kinds.count("filter")))
     source = _Source()
-    source.add(0, f"def make({', '.join(functions)}, plain, to_element):")
+    source.add(0, f"def make({', '.join(functions)}, plain, to_element, yes, no):")
     source.add(1, "step = 0", f"{counters.replace(', ', ' = ')} = -1")
     source.add(1, "def get():", f"    return [step, {counters}]")
     source.add(1, "def put(progress):", f"    nonlocal step, {counters}")
     source.add(1, f"    step, {counters} = progress")
     source.add(1, "def advance(rows):", "    nonlocal at0", "    at0 += rows")
-    arguments = ", ".join(f"{name}={name}" for name in (*functions, "plain", "to_element", "type"))
+    arguments = ", ".join(f"{name}={name}" for name in (*functions, *_LOCALS))
     for scalars in (True, False):
         name = "scalars" if scalars else "any"
         # One loop puts all results on a list, for a stage that wants many; the others hand out
@@ -122,7 +132,8 @@ def _compile(kinds: tuple[str, ...]) -> tuple[Callable[..., Any], dict[int, int]
 def _begin(source: _Source, kinds: tuple[str, ...], counters: str) -> None:
     source.add(2, f"nonlocal step, {counters}")
     for number in range(len(kinds)):
-        source.add(2, f"t{number}, s{number} = None, False")
+        stretch = kinds[:number].count("filter")
+        source.add(2, f"t{number}, s{number}, n{number} = None, False, at{stretch} < 0")
 
 
 def _body(source: _Source, depth: int, kinds: tuple[str, ...], scalars: bool) -> None:
@@ -134,10 +145,10 @@ def _body(source: _Source, depth: int, kinds: tuple[str, ...], scalars: bool) ->
     stretch = 0
     unpacks = None if scalars else "type(x) is tuple"
     for number, kind in enumerate(kinds):
-        f, t, s = (f"{name}{number}" for name in "fts")
+        f, g, n, t, s = (f"{name}{number}" for name in "fgnts")
         call = f"{f}(x)" if unpacks is None else f"({f}(*x) if {unpacks} else {f}(x))"
         for line in _TEMPLATES[kind]:
-            text = line.format(f=f, t=t, s=s, at=f"at{stretch}", call=call)
+            text = line.format(f=f, g=g, n=n, t=t, s=s, at=f"at{stretch}", call=call)
             source.add(depth, text, step=number)
         if kind == "filter":
             stretch += 1
@@ -158,9 +169,9 @@ class RowLoop:
         self.is_one_to_one = all(step.kind in _ONE_TO_ONE for step in steps)
         self.has_positional_steps = any(step.kind == "positional" for step in steps)
         make, self._step_of_line = _compile(tuple(step.kind for step in steps))
-        functions = [step.function for step in steps]
+        functions = [*(step.function for step in steps), *(step.judge for step in steps)]
         self._get, self._put, self._advance, self._loops = make(
-            *functions, PLAIN_SCALARS, to_returned_element
+            *functions, PLAIN_SCALARS, to_returned_element, np.True_, np.False_
         )
 
     def run(

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from keepset.core.node import UNKNOWN, Node, stage
 from keepset.core.run import Run
 from keepset.core.spec import Spec
+from keepset.nodes.returned import Truth
 from keepset.nodes.row_loop import Step
 from keepset.nodes.rowwise import RowStage
 
@@ -21,7 +22,7 @@ class TakeWhile(RowStage):
     predicate: Callable[..., Any]
 
     def steps(self, run: Run) -> list[Step]:
-        return [Step("take_while", self.predicate, self.title)]
+        return [Step("take_while", self.predicate, self.title, judge=Truth(self.predicate))]
 
     def cardinality(self) -> int:
         return UNKNOWN
