@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -160,3 +162,74 @@ def test_a_module_that_its_own_calls_change_is_not_fixed_but_firm() -> None:
     after = fingerprint_of_value(f)
     assert after.fixed != before.fixed
     assert after.firm == before.firm
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_sparse_tensors_count_by_their_entries() -> None:
+    import torch
+
+    def sparse(value: float, at: int = 1) -> Any:
+        places = torch.tensor([[0, at], [1, 0]])
+        return torch.sparse_coo_tensor(places, torch.tensor([1.0, value]), (2, 2)).coalesce()
+
+    for form in (lambda x: x, lambda x: x.to_sparse_csr(), lambda x: x.to_sparse_csc()):
+        digests = [digest(form(sparse(*given))) for given in ((2.0,), (2.0,), (3.0,), (2.0, 0))]
+        assert digests[0] == digests[1]
+        assert len(set(digests)) == 3
+    assert digest(sparse(2.0)) != digest(sparse(2.0).to_dense())
+
+
+def test_tensors_of_a_user_s_class_count_with_their_attributes() -> None:
+    import torch
+
+    class Measured(torch.Tensor):  # type: ignore[misc]
+        pass
+
+    def made(value: float, unit: str) -> Any:
+        tensor = torch.full((3,), value).as_subclass(Measured)
+        tensor.unit = unit
+        return tensor
+
+    assert digest(made(1, "m")) == digest(made(1, "m"))
+    assert len({digest(made(1, "m")), digest(made(2, "m")), digest(made(1, "s"))}) == 3
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_scripted_functions_and_modules_count_by_what_they_compute(tmp_path: Path) -> None:
+    import torch
+
+    source = """
+import torch
+
+def helper(x):
+    return x * {factor}
+
+def scale(x):
+    return helper(x) + 1
+
+class Scale(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.full((2,), float({weight})))
+        self.shift = {shift}
+
+    def forward(self, x):
+        return helper(x) * self.weight + self.shift
+"""
+
+    def digests(name: str, factor: int = 2, weight: float = 1.0, shift: int = 3) -> list[str]:
+        path = tmp_path / f"{name}.py"
+        path.write_text(source.format(factor=factor, weight=weight, shift=shift))
+        spec = importlib.util.spec_from_file_location(name, path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        made = [torch.jit.script(module.scale), torch.jit.script(module.Scale())]
+        assert [digest(each) for each in made] == [digest(each) for each in made]
+        return [digest(each) for each in made]
+
+    first, module = digests("job")
+    assert digests("job", factor=5)[0] != first
+    others = [digests("job", **{name: 7})[1] for name in ("factor", "weight", "shift")]
+    assert len({module, *others}) == 4

@@ -155,3 +155,38 @@ def test_there_is_a_difference_exactly_when_digests_differ(one: Any, other: Any)
     for found in differences(old, new):
         assert found.path
         assert found.old != found.new
+
+
+ORDERED = (
+    'FEATURES = {"age": 1, "height": 10}\n\ndef decode(x):\n    return [x[k] for k in FEATURES]\n'
+)
+
+
+def test_that_only_the_order_changed_is_said(load: Load) -> None:
+    new = ORDERED.replace('"age": 1, "height": 10', '"height": 10, "age": 1')
+    path = "map(decode) > function decode > global FEATURES"
+    assert told(load, ORDERED, new) == [
+        f"{path}: only the order of FEATURES changed (built from a set? sort it)"
+    ]
+    [found] = differences(stage(load(ORDERED)), stage(load(new)), name="map(decode)")
+    assert (found.is_order, found.old, found.new) == (True, "'age', 'height'", "'height', 'age'")
+    more = ORDERED.replace('"age": 1, "height": 10', '"height": 10, "age": 1, "width": 2')
+    assert told(load, ORDERED, more) == [f"{path} > key 'width': (absent) -> 2"]
+    other = ORDERED.replace('"age": 1, "height": 10', '"height": 10, "age": 2')
+    assert told(load, ORDERED, other) == [f"{path} > key 'age': 1 -> 2"]
+
+
+def test_that_only_the_order_changed_is_said_of_every_mapping(load: Load) -> None:
+    makers: dict[str, Callable[[list[int]], Any]] = {
+        "plain": lambda keys: {k: k for k in keys},
+        "of lists": lambda keys: {k: [len, k] for k in keys},
+        "tuples": lambda keys: {(k, k): k for k in keys},
+    }
+    for make in makers.values():
+        for size in (3, 300):
+            keys = list(range(size))
+            old, new = fingerprint_of_value(make(keys)), fingerprint_of_value(make(keys[::-1]))
+            [found] = differences(old, new, name="map(f) > global N")
+            assert str(found).endswith("only the order of N changed (built from a set? sort it)")
+            [found] = differences(old, fingerprint_of_value(make([*keys[::-1], -1])), name="N")
+            assert not found.is_order

@@ -11,9 +11,14 @@ from pathlib import Path
 import pytest
 
 JOB = """
+import collections
+import contextvars
+import dataclasses
 import enum
 import functools
+import inspect
 import logging
+import weakref
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -46,10 +51,31 @@ class Config:
     known: set = field(default_factory=lambda: {"p", "q", "r", Label.DOG})
 
 
+class Access(enum.Flag):
+    READ = enum.auto()
+    WRITE = enum.auto()
+    BOTH = READ | WRITE
+    kinds = enum.nonmember({"x", "y", "z"})
+
+
+Made = dataclasses.make_dataclass("Made", [("n", int, 3), ("names", set, field(default=None))])
+
+
+class Table(collections.OrderedDict):
+    words = {"h", "i", "j"}
+
+
+def told(x: "Config") -> Label:
+    "Says something."
+    return inspect.signature(told), told.__doc__, told.__name__
+
+
 class Decoder:
     def __init__(self, config):
         self.config = config
         self.table = np.arange(5)
+        self.more = helper, Access.BOTH, Made(1), Table(b=1, a=2), told, contextvars.ContextVar("c")
+        self.again = weakref.WeakSet([Label, Point, Config]), collections.Counter("abracadabra")
 
     def scale(self, x):
         return x * self.config.rate

@@ -106,8 +106,12 @@ def _content(value: type) -> Iterator[Part]:
     yield from (part(f"annotation {name}", item) for name, item in sorted(annotations.items()))
     # Their order is that of fields, for the libraries that make fields of them.
     yield from (part("order of annotations", each.value) for each in order_of(annotations))
-    if counts("doc"):
-        yield part("docstring", vars(value).get("__doc__"))
+    text = vars(value).get("__doc__")
+    if counts("doc") and not (
+        # What dataclasses writes holds the names of modules.
+        "__dataclass_fields__" in vars(value) and str(text).startswith(f"{value.__name__}(")
+    ):
+        yield part("docstring", text)
 
 
 def _is_namedtuple(value: type) -> bool:

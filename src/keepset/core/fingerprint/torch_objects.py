@@ -12,7 +12,7 @@ from keepset.core.fingerprint.origin import is_library_class, library_of
 from keepset.core.fingerprint.sketch import Part, Sketch, part
 
 # Numbers that torch gives to classes of one name, in the order in which a process compiles them.
-_MANGLED = re.compile(rb"___torch_mangle_\d+\.")
+_MANGLED = re.compile(rb"[./]?___torch_mangle_(\d+)")
 # Files of an archive that name places in sources, or the archive itself.
 _NOT_COUNTED = (".debug_pkl", "/version", "/byteorder", "/.data/serialization_id")
 
@@ -36,10 +36,7 @@ def torch_sketch(value: Any) -> Sketch | None:
     if isinstance(value, torch.jit.ScriptModule):
         return _archive(value)
     if isinstance(value, torch.jit.ScriptFunction):
-        code, constants = value.code_with_constants
-        parts = [part("code", _unmangled(code.encode()))]
-        parts += [part("constants", dict(sorted(constants.const_mapping.items())))]
-        return Sketch("compiled function", f"scripted function {value.name}", parts=parts)
+        return _archive(value)
     return None
 
 
@@ -71,15 +68,22 @@ def _archive(value: Any) -> Sketch:
     """A compiled module by what ``torch.jit.save`` writes, without where its source lies."""
     torch = sys.modules["torch"]
     file = io.BytesIO()
-    torch.jit.save(value, file)
-    content = {}
+    if isinstance(value, torch.jit.ScriptFunction):
+        file.write(value.save_to_buffer())
+    else:
+        torch.jit.save(value, file)
+    found: list[tuple[bytes, list[int], bytes]] = []
     with zipfile.ZipFile(file) as archive:
         for name in archive.namelist():
-            inner = name.partition("/")[2]
+            inner = name.partition("/")[2].encode()
             if not name.endswith(_NOT_COUNTED):
-                content[_unmangled(inner.encode()).decode()] = _unmangled(archive.read(name))
-    parts = [part("content", dict(sorted(content.items())))]
-    return Sketch("compiled function", "scripted module", parts=parts, library="torch")
+                numbers = [int(number) for number in _MANGLED.findall(inner)]
+                found.append((_unmangled(inner), numbers, _unmangled(archive.read(name))))
+    # Classes of one name stay in the order in which they were compiled.
+    parts = [part("content", [(name, content) for name, _, content in sorted(found)])]
+    return Sketch(
+        "compiled function", f"scripted {type(value).__name__}", parts=parts, library="torch"
+    )
 
 
 def _unmangled(text: bytes) -> bytes:
