@@ -155,6 +155,7 @@ BODIES = {
         "    @go.register\n    def _(self, n: int): return {}"
     ),
     "abstract class": "import abc\nclass f(abc.ABC):\n    @property\n    @abc.abstractmethod\n    def go(self): return {}",
+    "registered class": ("import abc\nclass f(abc.ABC): pass\nf.register([int, str][{} - 1])"),
     "pydantic default": PYDANTIC + "class f(BaseModel):\n    a: int = {}",
     "pydantic bound": PYDANTIC + "class f(BaseModel):\n    a: int = Field(0, ge={})",
     "pydantic validator": (

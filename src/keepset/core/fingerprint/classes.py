@@ -6,6 +6,7 @@ imported agree. A class that a library made of what the user gave counts by cont
 
 from __future__ import annotations
 
+import _abc  # type: ignore[import-not-found]
 import dataclasses
 import enum
 import inspect
@@ -102,6 +103,11 @@ def _content(value: type) -> Iterator[Part]:
     elif "__dataclass_fields__" in vars(value):
         yield from _dataclass_fields(value)
     yield from _attributes(value)
+    if "_abc_impl" in vars(value):
+        # The classes that were registered; the rest of it is caches.
+        registered = [reference() for reference in _abc._get_dump(value)[0]]
+        if registered:
+            yield part("registered classes", frozenset(filter(None, registered)))
     annotations = annotations_of(value)
     yield from (part(f"annotation {name}", item) for name, item in sorted(annotations.items()))
     # Their order is that of fields, for the libraries that make fields of them.

@@ -128,6 +128,8 @@ def _pyarrow(value: Any, pyarrow: Any) -> Sketch | None:
 
 def _arrow_content(value: Any, pyarrow: Any) -> bytes:
     """128 bits of the values of a column, whatever its chunks and offsets are."""
+    if pyarrow.types.is_dictionary(value.type):
+        value = value.cast(value.type.value_type)  # the dictionary of a slice holds more than it
     chunks = value.chunks if isinstance(value, pyarrow.ChunkedArray) else [value]
     state = xxhash.xxh3_128(repr((len(value), value.null_count)).encode())
     if _is_flat(value, pyarrow):
@@ -163,7 +165,12 @@ def _blocks(column: Any, pyarrow: Any) -> Iterator[Any]:
             block = pyarrow.concat_arrays(block.chunks)
         if isinstance(block, pyarrow.ExtensionArray):
             block = block.storage
-        yield memoryview(pyarrow.record_batch([block], ["column"]).serialize())
+        batch = pyarrow.record_batch([block], ["column"])
+        sink = pyarrow.BufferOutputStream()
+        # A stream, because a batch alone leaves out dictionaries inside of it.
+        with pyarrow.ipc.new_stream(sink, batch.schema) as stream:
+            stream.write_batch(batch)
+        yield memoryview(sink.getvalue())
 
 
 def _polars(value: Any, polars: Any) -> Sketch | None:
