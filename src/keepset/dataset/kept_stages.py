@@ -9,6 +9,7 @@ from typing import Any
 
 from keepset.codecs import normal_name
 from keepset.core.fingerprint import Blind, Moment
+from keepset.core.fingerprint.ignore import SEPARATOR
 from keepset.core.node import Node
 from keepset.core.warn import warn_user
 from keepset.dataset.loaded_stages import ReaderStage
@@ -74,8 +75,8 @@ def _look_ahead(stage: SnapshotStage) -> None:
         facts = stage.identify(Looks(light=True)).facts
     names_files = any(each.file_names is not None for each in stage.parent.walk())
     # A file that is always the same one comes first: it is the reason to warn.
-    blind = sorted(facts.blind, key=lambda spot: (spot.label, not spot.constant))
-    for label, spots in groupby(blind, key=_by_label):
+    blind = sorted(facts.blind, key=lambda spot: (_cause(spot), not spot.constant))
+    for (_, label), spots in groupby(blind, key=_cause):
         first = next(spots)
         if first.kind == "file" and names_files and not first.constant:
             continue  # the files that the stages name count
@@ -86,8 +87,9 @@ def _look_ahead(stage: SnapshotStage) -> None:
         )
 
 
-def _by_label(spot: Blind) -> str:
-    return spot.label
+def _cause(spot: Blind) -> tuple[str, str]:
+    """The stage that uses something, and what it is."""
+    return spot.where.partition(SEPARATOR)[0], spot.label
 
 
 def _warn_of_frozen_randomness(node: Node) -> None:

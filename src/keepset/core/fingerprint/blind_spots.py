@@ -36,11 +36,18 @@ _FILES = {
     "imageio.v2": ["imread"],
     "imageio.v3": ["imread"],
     "io": ["open", "FileIO", "open_code"],
+    # Pipelines that a function opens; of those before a snapshot the files count.
+    "keepset": [
+        *("load", "read_*", "TFRecordDataset", "Dataset.load", "Dataset.list_files"),
+        *("Dataset.read_*", "from_hf"),
+    ],
+    "keepset.tf.data": ["TFRecordDataset", "TextLineDataset", "FixedLengthRecordDataset"],
+    "keepset.tf.io": ["read_file", "gfile.*", "matching_files"],
     "librosa": ["load"],
     "linecache": ["getline", "getlines"],
     "lzma": ["open", "LZMAFile"],
     "numpy": ["load", "loadtxt", "genfromtxt", "fromfile", "memmap"],
-    "os": ["open", "listdir", "scandir", "walk", "stat"],
+    "os": ["open", "popen", "listdir", "scandir", "walk", "stat"],
     "os.path": ["exists", "getmtime", "getsize", "isdir", "isfile"],
     "pandas": ["read_*"],
     "PIL.Image": ["open"],
@@ -53,6 +60,7 @@ _FILES = {
     "scipy.io": ["loadmat"],
     "skimage.io": ["imread"],
     "soundfile": ["read"],
+    "subprocess": ["call", "check_call", "check_output", "getoutput", "run", "Popen"],
     "sqlite3": ["connect"],
     "tarfile": ["open"],
     "torch": ["load"],
@@ -273,6 +281,7 @@ def _only_writes(call: Call, at: int) -> bool:
 def _spot_of(value: Any, objects: dict[int, tuple[Any, _Spot]]) -> _Spot | None:
     if isinstance(value, Dotted):
         return _named(value.name)
+    value = getattr(value, "__func__", value)  # class methods are bound anew each time
     known = objects.get(id(value))
     return known[1] if known is not None and known[0] is value else None
 
@@ -307,17 +316,25 @@ def _known(loaded: tuple[str, ...]) -> dict[int, tuple[Any, _Spot]]:
                 for name, value in _matching(sys.modules[module], pattern):
                     full = f"{module}.{name}"
                     if full not in _NOT_MEANT:
-                        found.setdefault(id(value), (value, _Spot(full, kind)))
+                        function = getattr(value, "__func__", value)
+                        found.setdefault(id(function), (function, _Spot(full, kind)))
     vars_spot = _Spot("builtins.vars", "code")
     found[id(vars)] = vars, vars_spot
     return found
+
+
+def _member(value: Any, name: str) -> Any:
+    """What a module or a class has by a name, without importing or binding anything."""
+    places = value.__mro__ if isinstance(value, type) else [value]
+    found = (vars(place)[name] for place in places if name in getattr(place, "__dict__", {}))
+    return next(found, None)
 
 
 def _matching(module: Any, pattern: str) -> Iterator[tuple[str, Any]]:
     if "*" not in pattern:
         value: Any = module
         for name in pattern.split("."):
-            value = vars(value).get(name) if value is not None else None
+            value = _member(value, name)
         if value is not None:
             yield pattern, value
         return
