@@ -63,6 +63,7 @@ SLOW = {
     "hashlib",
     "importlib.metadata",
     "urllib.parse",
+    "zipfile",
 }
 
 

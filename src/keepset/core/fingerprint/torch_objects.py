@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import re
 import sys
-import zipfile
 from typing import Any
 
 from keepset.core.fingerprint.origin import is_library_class, library_of
@@ -66,6 +65,8 @@ def _sparse(value: Any, layout: str) -> list[Part]:
 
 def _archive(value: Any) -> Sketch:
     """A compiled module by what ``torch.jit.save`` writes, without where its source lies."""
+    import zipfile  # slow, and seldom needed
+
     torch = sys.modules["torch"]
     file = io.BytesIO()
     if isinstance(value, torch.jit.ScriptFunction):
