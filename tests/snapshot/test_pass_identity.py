@@ -271,6 +271,40 @@ def test_state_that_a_function_moves_is_no_change(tmp_path: Path, name: str) -> 
         assert len(other.calls) == 6
 
 
+def test_state_that_a_function_moves_is_no_change_to_a_second_process(tmp_path: Path) -> None:
+    """Each of the programs as a script: three epochs in each of two processes, computed once."""
+    (tmp_path / "run.py").write_text(
+        textwrap.dedent(
+            """
+            import json, runpy, sys
+            import numpy as np
+            import keepset as ks
+
+            computed = {}
+            for name in sys.argv[2:]:
+                calls = []
+                found = runpy.run_path(name, {"START": {}, "calls": calls, "np": np})
+                ds = ks.Dataset.range(6).map(found["function"])
+                ds = ds.snapshot(f"{sys.argv[1]}/{name}", ignore=["global calls"])
+                epochs = [[np.asarray(x).tolist() for x in ds] for _ in range(3)]
+                assert epochs[0] == epochs[1] == epochs[2], name
+                computed[name] = len(calls)
+            print(json.dumps(computed))
+            """
+        )
+    )
+    names = [f"{name.replace(' ', '_')}.py" for name in MOVING]
+    for name, text in zip(names, MOVING.values(), strict=True):
+        (tmp_path / name).write_text(textwrap.dedent(text))
+    for expected in (6, 0):
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "run.py", str(tmp_path / "stored"), *names],
+            capture_output=True, text=True, check=False, cwd=tmp_path,
+        )  # fmt: skip
+        assert done.stderr == ""
+        assert json.loads(done.stdout) == dict.fromkeys(names, expected)
+
+
 def test_an_interrupted_pass_with_a_memo_goes_on(tmp_path: Path) -> None:
     user = program(MOVING["memo dict"], START={}, calls=[])
     ds = ks.Dataset.range(20).map(user.function).snapshot(tmp_path, ignore=["global calls"])
@@ -511,29 +545,3 @@ def test_the_log_says_what_was_decided_and_why(
     assert passes.startswith("pass-through: process ")
     assert passes.endswith("elements are computed and not stored")
     writer.close()
-
-
-def test_a_second_process_finds_what_a_memo_left(tmp_path: Path) -> None:
-    script = tmp_path / "script.py"
-    script.write_text(
-        textwrap.dedent(
-            """
-            import sys
-            import keepset as ks
-            MEMO, calls = {}, []
-            def function(x):
-                calls.append(1)
-                MEMO[int(x)] = int(x)
-                return MEMO[int(x)] + 1
-            ds = ks.Dataset.range(5).map(function).snapshot(sys.argv[1])
-            for _ in range(3):
-                assert [int(x) for x in ds] == [1, 2, 3, 4, 5]
-            print(len(calls))
-            """
-        )
-    )
-    for expected in ("5", "0"):
-        command = [sys.executable, "-W", "error", str(script), str(tmp_path / "stored")]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.stderr == ""
-        assert done.stdout.strip() == expected
