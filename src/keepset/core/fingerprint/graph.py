@@ -183,7 +183,8 @@ class Graph:
             except Uncountable as problem:
                 raise _error(vertex, problem) from None
             vertex.own = digest_of(sketch.kind.encode(), sketch.own)
-            if sketch.kind in _CONTAINERS and self._close(vertex, sketch):
+            # A large one has been hashed by its rule, whose work is not thrown away.
+            if sketch.kind in _CONTAINERS and not sketch.own and self._close(vertex, sketch):
                 continue
             vertex.sketch = sketch
             if sketch.kind == "object":

@@ -36,19 +36,24 @@ ORDER = "order"
 
 
 class Order:
-    """The order of keys, members or fields, apart from what they hold."""
+    """The order of keys, members or fields, apart from what they hold.
 
-    __slots__ = ("keys", "tokens")
+    ``token`` is None where one of them is not plain.
+    """
+
+    __slots__ = ("keys", "token")
 
     def __init__(self, keys: Iterable[Any], tokens: list[bytes] | None = None) -> None:
         self.keys = tuple(keys)
-        self.tokens = _tokens(self.keys) if tokens is None else tokens
+        tokens = _tokens(self.keys) if tokens is None else tokens
+        # Made once: there may be a million keys, and the token is asked for several times.
+        self.token = None if tokens is None else b"o" + digest_of(*tokens)
 
 
 def order_of(keys: Iterable[Any], tokens: list[bytes] | None = None) -> list[Part]:
     """The part for the order of some keys; none for fewer than two, which have no order."""
-    order = Order(keys, tokens)
-    return [Part(ORDER, order, b"order")] if len(order.keys) > 1 else []
+    keys = tuple(keys)
+    return [Part(ORDER, Order(keys, tokens), b"order")] if len(keys) > 1 else []
 
 
 def content_digest(data: Any) -> bytes:
@@ -75,9 +80,7 @@ def token(value: Any) -> bytes | None:
         return b"j" + _float_bits(value.real) + _float_bits(value.imag)
     if kind is bytes:
         return b"b" + value if len(value) < LARGE_BYTES else b"B" + content_digest(value)
-    if kind is Order and value.tokens is not None:
-        return b"o" + digest_of(*value.tokens)
-    return None
+    return value.token if kind is Order else None
 
 
 def _float_bits(value: float) -> bytes:
