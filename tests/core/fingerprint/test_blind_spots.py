@@ -18,6 +18,18 @@ Load = Callable[..., ModuleType]
 
 # Programs, and what is reported of their `f`: label, kind, and whether a file's name is constant.
 SPOTS = {
+    "sys.modules": (
+        "import sys\ndef f(x): return sys.modules['config'].SIZE",
+        "use sys.modules",
+        "code",
+        False,
+    ),
+    "__subclasses__": (
+        "class A: pass\ndef f(x): return A.__subclasses__()",
+        "call type.__subclasses__",
+        "code",
+        False,
+    ),
     "open of a text": ("def f(x): return open('a.txt').read()", "call open", "file", True),
     "open of a global": (
         "P = 'a.txt'\ndef f(x):\n    with open(P) as g: return g.read()",

@@ -80,6 +80,7 @@ _CODE = {
     "builtins": ["__import__", "compile", "eval", "exec", "globals", "locals"],
     "importlib": ["import_module", "reload"],
     "runpy": ["run_module", "run_path"],
+    "sys": ["modules"],
 }
 _RANDOM = {
     "numpy.random": ["*"],
@@ -142,7 +143,7 @@ class _Spot:
     def label(self) -> str:
         name = self.name.removeprefix("builtins.").removeprefix("datetime.datetime.")
         name = f"datetime.{name}" if self.name.startswith("datetime.datetime.") else name
-        is_value = self.name in ("os.environ", "os.environb", "sys.argv")
+        is_value = self.name in ("os.environ", "os.environb", "sys.argv", "sys.modules")
         return f"{'use' if is_value else 'call'} {name}"
 
 
@@ -248,6 +249,8 @@ class _Search:
                 kind = value.kind if isinstance(value, Made) else type(value)
                 if is_path_class(kind) and not _only_writes(call, 0):
                     yield _Spot(f"Path.{steps[-1][1]}", "file")
+        if steps and steps[-1] == ("attr", "__subclasses__"):
+            yield _Spot("type.__subclasses__", "code")
         for value in self._targets.values(function, call.path, bound):
             spot = _spot_of(value, self._known)
             if spot is not None and _applies(spot, call):

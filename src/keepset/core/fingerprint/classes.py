@@ -12,7 +12,7 @@ import enum
 import inspect
 from collections.abc import Iterator
 from types import FunctionType, GetSetDescriptorType, MemberDescriptorType
-from typing import Any
+from typing import Any, Protocol
 
 from keepset.core.fingerprint.extensions import extension_of
 from keepset.core.fingerprint.introspection import annotations_of, counts
@@ -167,6 +167,9 @@ def _is_machinery(value: type, name: str, item: Any) -> bool:
             return True
         # Some versions of Python write into each enum what it inherits anyway.
         return _inherited(value, name) is item
+    if name == "__init__" and Protocol in value.__mro__:
+        # Written into the class when it is instantiated first.
+        return any(vars(base).get(name) is item for base in value.__mro__[1:])
     if _is_namedtuple(value):
         getter = type(item).__name__ == "_tuplegetter"
         fields: tuple[str, ...] = value._fields  # type: ignore[attr-defined]

@@ -116,7 +116,8 @@ def _described(value: FunctionType) -> Iterator[Part]:
     if counts("doc"):
         yield part("docstring", value.__doc__)
     if counts("name"):
-        yield part("name", value.__qualname__)
+        yield part("name", value.__name__)
+        yield part("qualified name", value.__qualname__)
 
 
 def _attributes(value: Any) -> Iterator[Part]:

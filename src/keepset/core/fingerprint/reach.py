@@ -23,7 +23,6 @@ _OF_THE_MODULE = {
     "__builtins__",
     "__cached__",
     "__debug__",
-    "__doc__",
     "__file__",
     "__loader__",
     "__name__",
