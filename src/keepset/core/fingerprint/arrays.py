@@ -60,7 +60,7 @@ def _masked(value: Any) -> Sketch:
 
 
 def _array(value: Array) -> Sketch:
-    own = _dtype_bytes(value.dtype) + repr(value.shape).encode()
+    own = _dtype_bytes(value.dtype) + repr(value.shape).encode() + _layout(value)
     more = _metadata(value.dtype)
     if value.dtype.hasobject or value.dtype.kind == "T":
         # Not bytes but references.
@@ -73,6 +73,11 @@ def _array(value: Array) -> Sketch:
     else:
         content = _array_content(value)
     return Sketch("array", _array_text(value, content), own + content, more)
+
+
+def _layout(value: Array) -> bytes:
+    """Whether columns lie together: sums round differently then, and ravel("K") differs."""
+    return b"F" if value.flags.f_contiguous and not value.flags.c_contiguous else b""
 
 
 def _metadata(dtype: np.dtype[Any]) -> list[Part]:
