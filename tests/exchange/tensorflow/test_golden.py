@@ -13,6 +13,7 @@ import pytest
 from tests.exchange.tensorflow.golden import FOLDER, cases, data, decoded, expected, flat, is_equal
 
 import keepset as ks
+from keepset.core.fingerprint import fingerprint_of_value
 from keepset.exchange.tensorflow.example import Example, SequenceExample
 from keepset.exchange.tensorflow.spec_proto import parse_spec, spec_message
 
@@ -160,4 +161,4 @@ def test_a_copy_elsewhere_has_the_same_fingerprint(name: str, tmp_path: Path) ->
     copied = tmp_path / "copy"
     shutil.copytree(data("save", name), copied)
     one, other = ks.load(data("save", name)), ks.load(copied)
-    assert one.__keepset_fingerprint__() == other.__keepset_fingerprint__()
+    assert fingerprint_of_value(one) == fingerprint_of_value(other)
