@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from keepset.core.fingerprint import (
     facts_from_json,
     facts_to_json,
     fingerprint_of_value,
+    fingerprints_of_values,
 )
 from keepset.errors import FingerprintError
 
@@ -25,6 +27,28 @@ def scaled(x: Any, by: float = 2.0) -> Any:
 def test_facts_survive_json(value: Any) -> None:
     facts = fingerprint_of_value(value)
     assert facts_from_json(json.loads(json.dumps(facts_to_json(facts)))) == facts
+
+
+_memo: dict[Any, Any] = {}
+
+
+def remembered(x: Any) -> Any:
+    return _memo.setdefault(x, np.sqrt(x))
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_facts_that_are_not_spelled_out_have_the_same_digests(strict: bool) -> None:
+    found = [1, scaled, remembered, {"a": [1, (2, None)]}, [1], np.zeros(3), random.Random(1)]
+    values = [(f"value {i}", value) for i, value in enumerate(found)]
+    whole = fingerprints_of_values(values, strict=strict)
+    short = fingerprints_of_values(values, strict=strict, spelled_out=False)
+    for one, other in zip(whole, short, strict=True):
+        assert (other.digest, other.fixed, other.firm) == (one.digest, one.fixed, one.firm)
+        assert other.kind == one.kind
+        assert other.text == ""
+        assert {child.kind for _, child in other.children} <= {"version"}
+    assert whole[2].fixed != whole[2].digest
+    assert whole[6].firm != whole[6].digest
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from keepset.core.fingerprint.origin import library_version
 from keepset.core.fingerprint.own_state import own_state
 from keepset.core.fingerprint.plain import plain_sketch
 from keepset.core.fingerprint.sketch import Sketch
+from keepset.core.fingerprint.vertex import Vertex
 
 # The first rule that knows a value describes it.
 _RULES = (plain_sketch, module_sketch, class_sketch, array_sketch, function_sketch)
@@ -54,13 +55,19 @@ def fingerprint_of_value(
 
 
 def fingerprints_of_values(
-    values: Sequence[tuple[str, Any]], *, strict: bool = False, ignore: Ignore | None = None
+    values: Sequence[tuple[str, Any]],
+    *,
+    strict: bool = False,
+    ignore: Ignore | None = None,
+    spelled_out: bool = True,
 ) -> list[Facts]:
     """The facts of several values that belong to one pipeline, each with its name.
 
     Each has the digest that it has alone, unless one of them reads the annotations, docstrings or
     names of functions, which then count for all. What one of the functions writes is own state for
     all of them: a memo that one stage fills and another one reads.
+
+    Without ``spelled_out``, the facts are digests and no more: nothing is described for people.
     """
     graph = _graph(values, ignore)
     moving = own_state(graph)
@@ -70,17 +77,25 @@ def fingerprints_of_values(
         firm = graph.digests_without(WithoutLibraryState(moving))
     result = []
     for root in graph.roots:
-        reached = graph.reachable(root)
+        facts = Facts(root.digest.hex(), _kind(root), "")
+        reached = graph.reachable(root) if spelled_out or strict else []
+        if spelled_out:
+            facts = graph.facts(root, moving or None)
+            facts = dataclasses.replace(facts, blind=blind_spots(root, reached, ignore))
         libraries = {v.sketch.library for v in reached if v.sketch and v.sketch.library}
         facts = dataclasses.replace(
-            graph.facts(root, moving or None),
+            facts,
             versions=dict(sorted(map(library_version, libraries))),
             fixed=fixed.get(root, root.digest).hex(),
             firm=firm.get(root, root.digest).hex(),
-            blind=blind_spots(root, reached, ignore),
         )
         result.append(counting_versions(facts) if strict else facts)
     return result
+
+
+def _kind(vertex: Vertex) -> str:
+    # Only containers of plain values have no sketch, and their kind is their type's name.
+    return vertex.sketch.kind if vertex.sketch else type(vertex.value).__name__
 
 
 def _graph(values: Sequence[tuple[str, Any]], ignore: Ignore | None) -> Graph:
