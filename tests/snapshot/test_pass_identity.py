@@ -126,6 +126,25 @@ def test_a_variable_that_changes_during_a_pass_voids_it(tmp_path: Path, user: An
     assert values(ds) == [0, 1, 2]
 
 
+def test_a_setting_next_to_a_counter_in_one_dict_voids_the_pass(tmp_path: Path) -> None:
+    user = program(
+        """
+        CONFIG = {"scale": 1, "calls": 0}
+        def scaled(x):
+            CONFIG["calls"] += 1
+            return int(x) * CONFIG["scale"]
+        """
+    )
+    ds = ks.Dataset.range(3).map(user.scaled).snapshot(tmp_path)
+    with pytest.warns(UserWarning, match=r"key 'scale': 1 -> 100.*not stored"):
+        while_looping(ds, lambda number: user.CONFIG.update(scale=100))
+    assert kinds(tmp_path) == {}
+    user.CONFIG.update(scale=1, calls=0)
+    for _ in range(2):
+        assert values(ds) == [0, 1, 2]
+    assert user.CONFIG["calls"] == 3
+
+
 def test_what_was_committed_before_the_change_is_fenced(
     tmp_path: Path, user: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -177,6 +177,33 @@ OWN = {
 }
 
 
+# Programs whose `f` writes items under known keys; `change()` is the consumer's loop.
+KEYED = {
+    "augmented": "C = {'scale': 1, 'calls': 0}\ndef f(x):\n    C['calls'] += 1\n    return x * C['scale']\ndef change(): C['scale'] = 100",
+    "assigned": "C = {'scale': 1, 'last': None}\ndef f(x):\n    C['last'] = [x]\n    return C['scale']\ndef change(): C['scale'] = 100",
+    "new": "C = {'scale': 1, 'b': 2}\ndef f(x):\n    C['last'] = x\n    return C['scale']\ndef change(): C['b'] = 100",
+    "deleted": "C = {'a': 1, 'scale': 1, 'b': 2}\ndef f(x):\n    del C['a']\n    return C['scale']\ndef change(): C['scale'] = 100",
+    "order": "C = {'a': 1, 'b': 1, 'calls': 2}\ndef f(x):\n    C['calls'] += x\n    return list(C)\ndef change(): C['a'] = C.pop('a')",
+    "setdefault": "C = {'scale': 1}\ndef f(x):\n    C.setdefault('m', []).append(x)\n    return C['scale']\ndef change(): C['scale'] = 100",
+    "pop": "C = {'scale': 1, 'm': 1}\ndef f(x):\n    C.pop('m', None)\n    return C['scale']\ndef change(): C['scale'] = 100",
+    "update": "C = {'scale': 1}\ndef f(x):\n    C.update(m=x)\n    return C['scale']\ndef change(): C['scale'] = 100",
+    "update by a dict": "C = {'scale': 1}\ndef f(x):\n    C.update({'m': x}, n=x)\n    return C['scale']\ndef change(): C['scale'] = 100",
+    "added from outside": "C = {'calls': 0}\ndef f(x):\n    C['calls'] += 1\n    return len(C)\ndef change(): C['scale'] = 100",
+    "of an attribute": "class R:\n    def __init__(self): self.c = {'scale': 1, 'n': 0}\n    def __call__(self, x):\n        self.c['n'] += 1\n        return self.c['scale']\nf = R()\ndef change(): f.c['scale'] = 100",
+    "inside": "C = {'a': {'scale': 1, 'n': 0}}\ndef f(x):\n    C['a']['n'] += 1\n    return C\ndef change(): C['a']['scale'] = 100",
+    "next to arrays": "import numpy as np\nC = {'a': np.zeros(3), 'n': 0}\ndef f(x):\n    C['n'] += 1\n    return C['a']\ndef change(): C['a'][0] = 1",
+    "next to keys that are not plain": "C = {(1, 2): [1], 'n': 0}\ndef f(x):\n    C['n'] += 1\n    return C[1, 2]\ndef change(): C[1, 2].append(2)",
+    "of many": "C = {i: i for i in range(101)}\ndef f(x):\n    C[7] = [x]\n    return C[8]\ndef change(): C[8] = -1",
+    "of an OrderedDict": "import collections\nC = collections.OrderedDict(n=0, m=1)\ndef f(x):\n    C['n'] += 1\n    return C\ndef change(): C['m'] = 2",
+    "of a Counter": "import collections\nC = collections.Counter(n=2, m=1)\ndef f(x):\n    C['n'] += 1\n    return C\ndef change(): C['m'] = 2",
+    "of a list": "L = [0, 1]\ndef f(x):\n    L[0] += 1\n    return L[1]\ndef change(): L[1] = 7",
+    "of a list from behind": "L = [0, 1]\ndef f(x):\n    L[-1] = [x]\n    return L[0]\ndef change(): L[0] = 7",
+    "of a list that grows": "L = [0, 1]\ndef f(x):\n    L[0] += 1\n    return len(L)\ndef change(): L.append(1)",
+    "of two functions": "C = {'a': 0, 'b': 0, 'c': 0}\ndef g(): C['b'] += 1\ndef f(x):\n    C['a'] += 1\n    g()\n    return C['c']\ndef change(): C['c'] = 1",
+    "of a helper": "C = {'n': 0, 'c': 0}\ndef up(c): c['n'] += 1\ndef f(x):\n    up(C)\n    return C['c']\ndef change(): C['c'] = 1",
+}
+
+
 def facts(function: Any) -> Facts:
     return fingerprint_of_value(function, name="map(f)")
 
@@ -196,6 +223,21 @@ def test_what_a_function_writes_counts_and_is_not_fixed(load: Load, source: str)
     assert after.digest != before.digest, "other content is another fingerprint"
     assert after.fixed == before.fixed
     assert after.firm == before.firm
+
+
+@pytest.mark.parametrize("source", KEYED.values(), ids=KEYED)
+def test_of_a_container_only_the_keys_are_own_state_that_a_function_writes(
+    load: Load, source: str
+) -> None:
+    job = load(source)
+    before = facts(job.f)
+    job.f(3)
+    after = facts(job.f)
+    assert after.digest != before.digest
+    assert after.fixed == before.fixed
+    assert after.firm == before.firm
+    job.change()
+    assert facts(job.f).fixed != before.fixed
 
 
 # Programs whose `f` does not write `change`s target: `change()` is the consumer's loop.

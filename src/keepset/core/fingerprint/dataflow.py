@@ -22,6 +22,7 @@ _MAX_PATHS, _MAX_STEPS, _MAX_CALLS, _ROUNDS = 24, 8, 3, 3
 _UNKNOWN = "*"
 _MEMBERS = {"values", "items"}
 _TAKES_ITEM = {"get", "setdefault", "pop", "__getitem__"}
+_WRITES_ITEM = {"setdefault", "pop", "__setitem__", "__delitem__"}
 _VIEWS = {"reshape", "view", "ravel", "squeeze", "transpose", "swapaxes", "detach", "numpy"}
 _VIEWS_OF_ARGUMENT = {
     *("asarray", "asanyarray", "ascontiguousarray", "atleast_1d", "atleast_2d", "atleast_3d"),
@@ -166,9 +167,11 @@ class _Analysis:
             outer = outer.parent
         self._write("bind", _Value([self._outer(name, name in scope.globals)]))
 
-    def _write(self, kind: str, value: _Value, name: Any = None) -> None:
+    def _write(
+        self, kind: str, value: _Value, name: Any = None, keys: tuple[Any, ...] = ()
+    ) -> None:
         for path in value.paths:
-            self._writes[Write(kind, path, name)] = None
+            self._writes[Write(kind, path, name, keys)] = None
 
     # Statements
 
@@ -291,6 +294,9 @@ class _Analysis:
             self._write("inplace", base.step("attr", target.attr))
             self._write("attr", base, target.attr)
         else:
+            if isinstance(target, ast.Subscript) and _key(target.slice) != ANY_KEY:
+                before = self._eval(target.value, scope, env).step("item", _key(target.slice))
+                self._write("inplace", before)
             self._store(target, value, scope, env)
 
     def _iterate(self, target: ast.expr, source: ast.expr, scope: _Scope, env: _Env) -> None:
@@ -413,8 +419,8 @@ class _Analysis:
                 depends |= self._eval(child, scope, env).depends
         return _Value(depends=depends)
 
-    def _attribute(self, base: _Value, name: str) -> _Value:
-        self._write("method", base, name)
+    def _attribute(self, base: _Value, name: str, keys: tuple[Any, ...] = ()) -> _Value:
+        self._write("method", base, name, keys)
         value = base.step("view") if name in ("T", "real", "imag", "flat", "data") else _Value()
         value |= base.step("attr", name)
         self._uses |= {path for path in value.paths if path[0][0] in ("global", "free", "import")}
@@ -453,7 +459,11 @@ class _Analysis:
         return _Value(depends=depends)
 
     def _call(self, node: ast.Call, scope: _Scope, env: _Env) -> _Value:
-        function = self._eval(node.func, scope, env)
+        if isinstance(node.func, ast.Attribute):
+            base = self._eval(node.func.value, scope, env)
+            function = self._attribute(base, node.func.attr, _keys(node, node.func.attr))
+        else:
+            function = self._eval(node.func, scope, env)
         written = list(_spelled_out(node.args))
         arguments = [self._eval(each, scope, env) for each in written]
         keywords = [
@@ -574,6 +584,19 @@ def _key(index: ast.expr) -> Any:
         if isinstance(inner, ast.Constant) and isinstance(inner.value, int):
             return -inner.value
     return ANY_KEY
+
+
+def _keys(call: ast.Call, method: str) -> tuple[Any, ...]:
+    """The keys that a call of a dict's method touches; empty if they are not all constants."""
+    found: list[Any] = []
+    if method in _WRITES_ITEM and call.args:
+        found = [_key(call.args[0])]
+    elif method == "update":
+        found = [each.arg or ANY_KEY for each in call.keywords]
+        for each in call.args:
+            keys = each.keys if isinstance(each, ast.Dict) else [None]
+            found += [ANY_KEY if key is None else _key(key) for key in keys]
+    return () if ANY_KEY in found else tuple(found)
 
 
 def _is_slice(index: ast.expr) -> bool:

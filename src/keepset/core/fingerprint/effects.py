@@ -29,11 +29,13 @@ class Write:
 
     ``kind`` is ``"bind"`` (the name at the end of a path), ``"attr"`` or ``"item"`` of it,
     ``"inplace"`` (``+=`` and its kind), ``"method"`` that is taken from it, ``"read"`` of an item.
+    ``keys`` are those that a method is given as constants, if it touches no others.
     """
 
     kind: str
     path: Path
     name: Any = None
+    keys: tuple[Any, ...] = ()
 
 
 @record

@@ -17,6 +17,7 @@ from keepset.core.fingerprint.bounds import Bounds
 from keepset.core.fingerprint.facts import Facts, digest_of
 from keepset.core.fingerprint.hidden import Hidden
 from keepset.core.fingerprint.ignore import SEPARATOR, Ignore
+from keepset.core.fingerprint.keyed import without_keys
 from keepset.core.fingerprint.plain import ORDER, token
 from keepset.core.fingerprint.sketch import Part, Sketch, Uncountable
 from keepset.core.fingerprint.vertex import Vertex
@@ -60,6 +61,9 @@ class Mask(Protocol):
 
     def hides_part(self, vertex: Vertex, part: Part) -> bool:
         """Whether a part of a vertex does not count."""
+
+    def hidden_keys(self, vertex: Vertex) -> frozenset[Any]:
+        """The keys of a container of which the items do not count."""
 
 
 class Graph:
@@ -128,6 +132,13 @@ class Graph:
             for vertex in touched
         }
         own = {vertex: _masked_own(vertex, mask) for vertex in touched}
+        sketches = {vertex: vertex.sketch for vertex in touched}
+        for vertex in touched:
+            if mask.hidden_keys(vertex) and not mask.hides(vertex):
+                sketch = self._rule(without_keys(vertex.value, mask.hidden_keys(vertex)))
+                own[vertex] = digest_of(sketch.kind.encode(), sketch.own)
+                edges[vertex] = self._known_edges(vertex, sketch)
+                sketches[vertex] = sketch
         digests: dict[Vertex, bytes] = {}
 
         def found(part: Part, inner: Vertex | None) -> bytes:
@@ -137,7 +148,7 @@ class Graph:
 
         def digest(vertex: Vertex) -> bytes:
             inner = [(part.tag, found(part, child)) for part, child in edges[vertex]]
-            return _joined(own[vertex], inner, vertex.sketch)
+            return _joined(own[vertex], inner, sketches[vertex])
 
         def following(vertex: Vertex) -> list[Vertex]:
             return [inner for _, inner in edges[vertex] if inner is not None and inner in touched]
@@ -145,6 +156,24 @@ class Graph:
         for ring in _rings([root for root in self.roots if root in touched], following):
             _hash(ring, following, digest, own, digests)
         return {root: digests.get(root, root.digest) for root in self.roots}
+
+    def _known_edges(self, vertex: Vertex, sketch: Sketch) -> list[tuple[Part, Vertex | None]]:
+        """The edges of a vertex that belong to the parts of what was left of it."""
+        # The pair of a key that is not plain is made anew with each sketch.
+        pairs = {
+            tuple(map(id, part.value)): inner for part, inner in vertex.edges if part.tag == b"pair"
+        }
+        found: list[tuple[Part, Vertex | None]] = []
+        for part in sketch.parts:
+            if token(part.value) is not None:
+                found.append((part, None))
+                continue
+            inner = self._vertices.get(id(part.value))
+            if part.tag == b"pair":
+                inner = pairs.get(tuple(map(id, part.value)))
+            if inner is not None:
+                found.append((part, inner))
+        return found
 
     def _touched(self, mask: Mask) -> set[Vertex]:
         """The vertices of which something is hidden, and all that lead to them."""
@@ -154,7 +183,8 @@ class Graph:
             for _, inner in vertex.edges:
                 if inner is not None:
                     above.setdefault(inner, []).append(vertex)
-            if mask.hides(vertex) or any(mask.hides_part(vertex, p) for p, _ in vertex.edges):
+            hides = mask.hides(vertex) or mask.hidden_keys(vertex)
+            if hides or any(mask.hides_part(vertex, p) for p, _ in vertex.edges):
                 todo.append(vertex)
         touched = set(todo)
         while todo:

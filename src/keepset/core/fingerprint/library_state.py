@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from keepset.core.fingerprint.graph import Mask
 from keepset.core.fingerprint.origin import is_library_class, library_of
 from keepset.core.fingerprint.sketch import Part
@@ -48,3 +50,6 @@ class WithoutLibraryState:
 
     def hides_part(self, vertex: Vertex, part: Part) -> bool:
         return self._mask.hides_part(vertex, part) or has_library_state(vertex)
+
+    def hidden_keys(self, vertex: Vertex) -> frozenset[Any]:
+        return self._mask.hidden_keys(vertex)

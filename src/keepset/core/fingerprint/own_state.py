@@ -13,6 +13,7 @@ from keepset.core.fingerprint.callable_methods import MAKING, methods_of, runnin
 from keepset.core.fingerprint.effects import ANY_KEY, Call, Write
 from keepset.core.fingerprint.functions import effects_of_function
 from keepset.core.fingerprint.graph import Graph
+from keepset.core.fingerprint.keyed import is_item_of, is_list, is_mapping
 from keepset.core.fingerprint.origin import is_library_class
 from keepset.core.fingerprint.reach import reach_of
 from keepset.core.fingerprint.sketch import Part
@@ -55,25 +56,33 @@ class OwnState:
     Attributes:
         values: The ids of the values whose content they change.
         items: The ids of those of which only the items change, and not the attributes.
+        keys: Of containers of which only items under known keys change, those keys, by the id of
+            the container.
         names: The names that they bind: the id of what holds a name, and the name.
     """
 
     def __init__(self) -> None:
         self.values: set[int] = set()
         self.items: set[int] = set()
+        self.keys: dict[int, set[Any]] = {}
         self.names: set[tuple[int, str]] = set()
 
     def __bool__(self) -> bool:
-        return bool(self.values or self.items or self.names)
+        return bool(self.values or self.items or self.keys or self.names)
 
     def hides(self, vertex: Vertex) -> bool:
         return id(vertex.value) in self.values or id(vertex.value) in self.items
+
+    def hidden_keys(self, vertex: Vertex) -> frozenset[Any]:
+        return frozenset(self.keys.get(id(vertex.value), ()))
 
     def hides_part(self, vertex: Vertex, part: Part) -> bool:
         if part.binding is not None:
             return part.binding in self.names
         key = id(vertex.value)
         if key in self.values:
+            return True
+        if key in self.keys and is_item_of(part, vertex.value, self.keys[key]):
             return True
         word, _, name = part.label.partition(" ")
         if key in self.items and word not in ("attribute", "class"):
@@ -209,7 +218,10 @@ class _Search:
                 if write.name in ("update", "setdefault", "pop", "clear", "__setitem__"):
                     self._wrote_attribute(value.owner, ANY_KEY)
             elif method_writes(value, write.name):
-                self._changed_items(value)
+                if write.keys and is_mapping(value):
+                    self._state.keys.setdefault(id(value), set()).update(write.keys)
+                else:
+                    self._changed_items(value)
             else:
                 self._run_descriptor(value, write.name, "__get__")
         elif write.kind == "inplace":
@@ -247,6 +259,11 @@ class _Search:
     def _wrote_item(self, value: Any, key: Any, depth: int) -> None:
         if isinstance(value, Namespace):
             self._wrote_attribute(value.owner, key)
+        elif is_list(value) and isinstance(key, int):
+            place = key + len(value) if key < 0 else key
+            self._state.keys.setdefault(id(value), set()).add(place)
+        elif is_mapping(value) and key != ANY_KEY:
+            self._state.keys.setdefault(id(value), set()).add(key)
         elif is_library_class(type(value)) or is_tensor(value):
             self._changed(value)
         elif not self._run_writing(value, {"__setitem__", "__delitem__"}, depth):
