@@ -251,6 +251,18 @@ MOVING = {
                 return self.weights * x
         function = Model()
     """,
+    "lazy file handle": """
+        import os
+        class Reader:
+            def __init__(self):
+                self.handle, self.start = None, dict(START)
+            def __call__(self, x):
+                calls.append(int(x))
+                if self.handle is None:
+                    self.handle = os.fdopen(0, closefd=False)
+                return x + len(self.start)
+        function = Reader()
+    """,
     "cached property": """
         import functools
         class Model:

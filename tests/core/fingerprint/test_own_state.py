@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from keepset.core.fingerprint import Facts, fingerprint_of_value, fingerprints_of_values
+from keepset.errors import FingerprintError
 
 Load = Callable[..., ModuleType]
 
@@ -177,6 +178,25 @@ OWN = {
 }
 
 
+# Programs whose `f` makes something that has no content when it is first called.
+LAZY = {
+    "file": "class R:\n    def __init__(self): self.h = None\n    def __call__(self, x):\n        if self.h is None: self.h = open(0, closefd=False)\n        return x\nf = R()",
+    "file by hasattr": "class R:\n    def __call__(self, x):\n        if not hasattr(self, '_f'): self._f = open(0, closefd=False)\n        return x\nf = R()",
+    "file of a captured object": "class R:\n    h = None\n    def read(self):\n        self.h = self.h or open(0, closefd=False)\n        return self.h.read()\nr = R()\ndef f(x): return r.read()",
+    "file by a property": "class R:\n    _h = None\n    @property\n    def h(self):\n        if self._h is None: self._h = open(0, closefd=False)\n        return self._h\n    def __call__(self, x): return self.h.read()\nf = R()",
+    "database": "import sqlite3\nclass R:\n    def __init__(self): self.db = None\n    def __call__(self, x):\n        if self.db is None: self.db = sqlite3.connect(':memory:')\n        return x\nf = R()",
+    "lock": "import threading\nclass R:\n    lock = None\n    def __call__(self, x):\n        if self.lock is None: self.lock = threading.Lock()\n        return x\nf = R()",
+    "global": "_h = None\ndef f(x):\n    global _h\n    if _h is None: _h = open(0, closefd=False)\n    return x",
+    "global of a helper": "_h = None\ndef handle():\n    global _h\n    if _h is None: _h = open(0, closefd=False)\n    return _h\ndef f(x): return handle().read()",
+    "nonlocal": "def make():\n    h = None\n    def f(x):\n        nonlocal h\n        if h is None: h = open(0, closefd=False)\n        return x\n    return f\nf = make()",
+    "item": "H = {'fd': 0, 'h': None}\ndef f(x):\n    if H['h'] is None: H['h'] = open(H['fd'], closefd=False)\n    return x",
+    "memo": "H = {}\ndef f(x):\n    if x not in H: H[x] = open(0, closefd=False)\n    return x",
+    "list": "H = []\ndef f(x):\n    if not H: H.append(open(0, closefd=False))\n    return x",
+    "generator": "class R:\n    it = None\n    def __call__(self, x):\n        if self.it is None: self.it = (i for i in range(9))\n        return next(self.it)\nf = R()",
+    "inside something": "class R:\n    it = None\n    def __call__(self, x):\n        if self.it is None: self.it = [open(0, closefd=False), 1]\n        return x\nf = R()",
+}
+
+
 # Programs whose `f` writes items under known keys; `change()` is the consumer's loop.
 KEYED = {
     "augmented": "C = {'scale': 1, 'calls': 0}\ndef f(x):\n    C['calls'] += 1\n    return x * C['scale']\ndef change(): C['scale'] = 100",
@@ -238,6 +258,28 @@ def test_of_a_container_only_the_keys_are_own_state_that_a_function_writes(
     assert after.firm == before.firm
     job.change()
     assert facts(job.f).fixed != before.fixed
+
+
+@pytest.mark.parametrize("source", LAZY.values(), ids=LAZY)
+def test_own_state_without_content_counts_by_its_type(load: Load, source: str) -> None:
+    job = load(source)
+    before = facts(job.f)
+    job.f(3)
+    after = facts(job.f)
+    assert after.digest != before.digest
+    assert after.fixed == before.fixed
+    assert after.firm == before.firm
+    job.f(3)
+    assert facts(job.f).digest == after.digest
+
+
+def test_what_has_no_content_and_is_also_reached_otherwise_is_an_error(load: Load) -> None:
+    job = load(
+        "class R:\n    lock = None\n    def __call__(self, x):\n        self.lock = LOCK\n"
+        "        return x\nimport threading\nLOCK = threading.Lock()\nf = R()"
+    )
+    with pytest.raises(FingerprintError, match="uses the global 'LOCK'"):
+        facts(job.f)
 
 
 # Programs whose `f` does not write `change`s target: `change()` is the consumer's loop.

@@ -82,6 +82,7 @@ class Graph:
         self._vertices: dict[int, Vertex] = {}
         self._leaves: dict[tuple[type, bytes], bytes] = {}
         self._bounds = Bounds(rule)
+        self._problems: dict[Vertex, Uncountable] = {}
         self.roots: list[Vertex] = []
         for name, value in roots:
             self.roots.append(self._vertex(value, None, name))
@@ -107,6 +108,24 @@ class Graph:
                     found.add(inner)
                     todo.append(inner)
         return [vertex for vertex in self._vertices.values() if vertex in found]
+
+    def refuse(self, mask: Mask) -> None:
+        """Raise FingerprintError for a value without content, unless the mask hides all ways to it.
+
+        A file that a function opens on first use is such a value.
+        """
+        if not self._problems:
+            return
+        found, todo = set(self.roots), list(self.roots)
+        while todo:
+            vertex = todo.pop()
+            for part, inner in vertex.edges:
+                if inner is not None and inner not in found and not mask.hides_part(vertex, part):
+                    found.add(inner)
+                    todo.append(inner)
+        for vertex, problem in self._problems.items():
+            if vertex in found:
+                raise _error(vertex, problem) from None
 
     def facts(self, root: Vertex, moving: Mask | None = None) -> Facts:
         """The tree for people, in which the parts that ``moving`` hides are marked."""
@@ -211,7 +230,9 @@ class Graph:
             try:
                 sketch = self._sketch(vertex.value)
             except Uncountable as problem:
-                raise _error(vertex, problem) from None
+                # It counts by its type, if what leads to it is own state: see refuse.
+                self._problems[vertex] = problem
+                sketch = _sketch_of_type(vertex.value)
             vertex.own = digest_of(sketch.kind.encode(), sketch.own)
             # A large one has been hashed by its rule, whose work is not thrown away.
             if sketch.kind in _CONTAINERS and not sketch.own and self._close(vertex, sketch):
@@ -312,6 +333,12 @@ class Graph:
             _hash(ring, following, digest, own, digests)
             for vertex in ring:
                 vertex.digest = digests[vertex]
+
+
+def _sketch_of_type(value: Any) -> Sketch:
+    kind = type(value)
+    parts = [Part(f"class {kind.__name__}", kind, b"class")]
+    return Sketch("uncountable", f"{kind.__name__} object", parts=parts)
 
 
 def _masked_own(vertex: Vertex, mask: Mask) -> bytes:

@@ -71,6 +71,7 @@ def fingerprints_of_values(
     """
     graph = _graph(values, ignore)
     moving = own_state(graph)
+    graph.refuse(moving)
     fixed = graph.digests_without(moving) if moving else {}
     firm = fixed
     if any(map(has_library_state, graph.vertices)):
