@@ -6,6 +6,8 @@ import ast
 import gzip
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -328,3 +330,54 @@ def test_a_line_that_is_longer_than_what_a_thread_parses(tmp_path: Path) -> None
     found = list(ks.read_json_lines(tmp_path / "f.jsonl"))
     assert [int(row["x"]) for row in found] == list(range(12))
     assert [row["text"].decode() for row in found] == texts
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "rows"),
+    [
+        ('null\n{"a":1}\n', 1, [1]),
+        ('nullx\n{"a":1}\n', 1, [1]),
+        (' \t null\r\n{"a":1}\r\n', 1, [1]),
+        ('\n\nnull\n{"a":1}\n', 3, [1]),
+        ('\ufeffnull\n{"a":1}\n', 1, [1]),
+        ('{"a":1}\nnull\n{"a":2}\n', 2, [1, 2]),
+        ('{"a":1}\n\ufeff{"a":2}\n\ufeffnull', 3, [1, 2]),
+        ('{"a":1}\n[]\n{"a":2}', 2, [1, 2]),
+        ("null\n" * 100 + '{"a":1}\n', 1, [1]),
+    ],
+)
+def test_lines_without_an_object_are_bad_rows(
+    tmp_path: Path, text: str, line: int, rows: list[int]
+) -> None:
+    """Arrow ends the process at some of them, so that each is read in one of its own."""
+    path = tmp_path / "some.jsonl"
+    path.write_bytes(text.encode())
+    program = (
+        "import keepset as ks, sys, warnings\n"
+        "warnings.simplefilter('ignore')\n"
+        "try:\n    list(ks.read_json_lines(sys.argv[1]))\n"
+        "except ks.errors.CorruptRecordError as error:\n    print(error)\n"
+        "skipped = ks.read_json_lines(sys.argv[1], on_bad_row='skip')\n"
+        "print([int(row['a']) for row in skipped])\n"
+    )
+    command = [sys.executable, "-c", program, str(path)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    error, found = result.stdout.splitlines()
+    assert f"some.jsonl: line {line}" in error
+    assert found == str(rows)
+
+
+def test_a_null_line_may_begin_a_later_block_or_file(tmp_path: Path, small_blocks: None) -> None:
+    good = [{"a": i} for i in range(50)]
+    written(tmp_path, *good, *["null"] * 50, *good, name="a.jsonl")
+    written(tmp_path, "null", *good, name="b.jsonl")
+    ds = ks.read_json_lines(tmp_path / "*.jsonl", on_bad_row="skip")
+    with pytest.warns(ks.errors.CorruptRecordWarning):
+        assert [int(row["a"]) for row in ds] == [*range(50)] * 3
+
+
+def test_a_null_line_behind_a_return_is_a_bad_row(tmp_path: Path) -> None:
+    (tmp_path / "some.jsonl").write_bytes(b'{"a":1}\rnull\r{"a":2}\r')
+    with pytest.raises(ks.errors.CorruptRecordError):
+        list(ks.read_json_lines(tmp_path / "some.jsonl"))

@@ -44,6 +44,11 @@ from keepset.exchange.tables.whole_numbers import (
 _BLANK: Final = b" \t\r"
 # What a line with a number has that float64 may round.
 _LARGE: Final = re.compile(rb"[0-9]{%d}" % LARGE_DIGITS)
+# A line that begins with anything but an object. Arrow makes a row of a null, and crashes if it is
+# the first one that it sees; it takes a return for the end of a line, too.
+_NO_OBJECT: Final = re.compile(rb"(?:\xef\xbb\xbf)?+[ \t\r]*+[^{ \t\r\n]")
+_NO_OBJECT_LATER: Final = re.compile(rb"\n" + _NO_OBJECT.pattern)
+_NULL_AFTER_RETURN: Final = re.compile(rb"\r[ \t]*+n")
 # Threads take longer to be told than a small block takes to be parsed.
 _PARALLEL_BYTES: Final = 128 << 10
 # Of lines that do not go with the others, while types are found.
@@ -161,7 +166,7 @@ def _found_schema(node: ReadJsonLines, place: Place) -> pa.Schema | None:
         text = block.data.lstrip(_BLANK + b"\n")
         sample = text[: _end_of_last(text[:SAMPLE_BYTES]) or None]
         lines = [sample[start:stop] for start, stop, _ in _lines(sample)]
-        found = _inferred(lines)
+        found = _inferred([line for line in lines if not _lacks_object(line)])
         if found is not None:
             table, lines = found
             return _typed(_with_whole_numbers(table, lines), node.types or {})
@@ -278,6 +283,8 @@ def _table(data: bytes, schema: pa.Schema | None, others: str) -> pa.Table:
         data.decode()  # Arrow does not look, not even at keys
     except UnicodeDecodeError as error:
         raise pa.ArrowInvalid(str(error)) from error
+    if _lacks_object(data):
+        raise pa.ArrowInvalid("there is a line that holds no object")
     options = pa_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior=others)
     is_large = schema is not None and len(data) >= _PARALLEL_BYTES
     if is_large:
@@ -287,6 +294,15 @@ def _table(data: bytes, schema: pa.Schema | None, others: str) -> pa.Table:
             return pa_json.read_json(pa.BufferReader(data), parts, options)
     whole = pa_json.ReadOptions(block_size=len(data) + 1, use_threads=is_large)
     return pa_json.read_json(pa.BufferReader(data), whole, options)
+
+
+def _lacks_object(data: bytes) -> bool:
+    """Whether a line that is not blank begins with anything but an object."""
+    return bool(
+        _NO_OBJECT.match(data)
+        or _NO_OBJECT_LATER.search(data)
+        or (b"\r" in data and _NULL_AFTER_RETURN.search(data))
+    )
 
 
 def _end_of_last(data: bytes) -> int:
