@@ -484,3 +484,11 @@ def test_a_line_that_is_longer_than_what_a_thread_parses(tmp_path: Path, quote: 
     found = list(ks.read_csv(tmp_path / "f.csv"))
     assert [int(row["x"]) for row in found] == list(range(12))
     assert [row["text"].decode() for row in found] == texts
+
+
+def test_a_missing_value_in_the_only_column_is_a_row(tmp_path: Path) -> None:
+    times = np.array(["2024-01-01", "NaT", "NaT", "2024-01-04", "NaT"], "datetime64[s]")
+    ds = ks.Dataset.from_tensor_slices({"at": times})
+    ds.write_csv(tmp_path / "some.csv")
+    assert pd.read_csv(tmp_path / "some.csv")["at"].isna().tolist() == np.isnat(times).tolist()
+    assert_elements_equal(list(ks.read_csv(tmp_path / "some.csv")), list(ds))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from typing import Any, BinaryIO, Final
 
 import pyarrow as pa
@@ -17,6 +18,7 @@ from keepset.exchange.files.exporting import RowWriter, unfit
 from keepset.format.layout import Layout
 
 NO_TEXT: Final = "make text of it with map, such as base64.b64encode does"
+_BLANK_LINE: Final = re.compile(rb"(?m)^(?=\n)")
 
 
 class CsvWriter(RowWriter):
@@ -52,7 +54,13 @@ class CsvWriter(RowWriter):
         options = pa_csv.WriteOptions(include_header=has_header, delimiter=self._delimiter)
         sink = pa.BufferOutputStream()
         pa_csv.write_csv(_plain(batch), sink, options)
-        self._file.write(memoryview(sink.getvalue()))
+        written = sink.getvalue()
+        if batch.num_columns == 1 and batch.column(0).null_count:
+            # Readers pass over a blank line. Values that can be missing are no texts, which alone
+            # have line ends in them.
+            self._file.write(_BLANK_LINE.sub(b'""', written.to_pybytes()))
+            return
+        self._file.write(memoryview(written))
 
     def finish(self) -> None:
         if self._packed is not None:
