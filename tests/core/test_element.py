@@ -263,3 +263,14 @@ def test_rows_of_a_source_cannot_be_written_to() -> None:
     with pytest.raises(ValueError, match="read-only"):
         next(iter(ds))[0] = 7
     data[0, 0] = 5  # the array itself stays the user's own
+
+
+def test_the_shape_of_a_sparse_array_is_not_written_to() -> None:
+    shape = np.array([4, 3])
+    sparse = ks.Sparse([[0, 1], [1, 2]], [1, 2], shape)
+    shape[...] = 77
+    assert sparse.shape == (4, 3)
+    rows = list(ks.Dataset.from_tensor_slices(sparse).batch(3).unbatch())
+    for each in (sparse, *rows):
+        with pytest.raises(ValueError, match="read-only"):
+            each.dense_shape[...] = 77

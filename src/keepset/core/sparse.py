@@ -26,7 +26,9 @@ class Sparse:
     __slots__ = ("dense_shape", "indices", "values")
 
     def __init__(self, indices: Any, values: Any, dense_shape: Any) -> None:
-        self.dense_shape: Array = np.asarray(dense_shape, np.int64).reshape(-1)
+        # Its own, and not to be written to: the indices were checked against it.
+        self.dense_shape: Array = np.array(dense_shape, np.int64).reshape(-1)
+        self.dense_shape.flags.writeable = False
         self.values: Array = as_array(values)
         self.indices: Array = np.asarray(indices, np.int64).reshape(
             len(self.values), len(self.dense_shape)
