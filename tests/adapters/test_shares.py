@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import multiprocessing
 import pickle
@@ -262,3 +263,26 @@ def test_what_draws_anew_is_known() -> None:
     assert draws_anew(Dataset.range(3).random_map(lambda x, rng: x).batch(2))
     assert not draws_anew(Dataset.range(3).shuffle(2, reshuffle_each_iteration=False))
     assert not draws_anew(Dataset.range(3).flat_map(Dataset.range))
+
+
+def test_a_change_between_beginning_and_the_first_element_counts(tmp_path: Any) -> None:
+    config = argparse.Namespace(scale=1)
+    ds = Dataset.range(4).map(lambda x: x * config.scale).snapshot(tmp_path)
+    shares = Shares(ds._node)
+    shares.begin()
+    config.scale = 100
+    assert [int(x) for chunk in shares.chunks(0) for x in chunk.rows] == [0, 100, 200, 300]
+    config.scale = 1
+    assert [int(x) for x in ds] == [0, 1, 2, 3]
+
+
+def test_a_state_between_two_epochs_fits_any_function(tmp_path: Any) -> None:
+    factor = 1
+    ds = Dataset.range(4).map(lambda x: x * factor).snapshot(tmp_path)
+    shares = Shares(ds._node)
+    shares.begin()
+    state = shares.state(1, 0)
+    factor = 2
+    assert Shares(ds._node).restore(state) == (1, 0)
+    with pytest.raises(StateError, match="compute something else"):
+        Shares(ds._node).restore(state | {"taken": 2})

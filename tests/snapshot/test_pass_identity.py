@@ -6,6 +6,7 @@ import itertools
 import json
 import linecache
 import logging
+import os
 import subprocess
 import sys
 import textwrap
@@ -19,7 +20,7 @@ import numpy as np
 import pytest
 
 import keepset as ks
-from keepset.errors import FingerprintError, InvalidArgumentError, StateError
+from keepset.errors import FingerprintError, InvalidArgumentError, SnapshotMissingError, StateError
 from keepset.format.log import Log
 from keepset.snapshot.reading.opening import fingerprints_at
 from keepset.snapshot.writing import first_pass
@@ -532,6 +533,55 @@ def test_a_state_of_other_batches_or_another_length_is_refused() -> None:
         ks.Dataset.range(100).batch(5).iterate(state)
     with pytest.raises(StateError, match=r"of 10 elements.*has 20"):
         ks.Dataset.range(200).batch(10).iterate(state)
+
+
+def test_a_state_of_a_pass_that_moves_a_memo_can_be_restored_at_once(tmp_path: Path) -> None:
+    user = program(MOVING["memo dict"], START={}, calls=[])
+    ds = ks.Dataset.range(9).map(user.function).snapshot(tmp_path, ignore=["global calls"])
+    iterator = iter(ds)
+    seen = [int(next(iterator)) for _ in range(3)]
+    assert seen == [0, 10, 20]
+    rest = [int(x) for x in ds.iterate(iterator.state())]
+    assert rest == [10 * i for i in range(3, 9)]
+    assert [int(x) for x in iterator] == rest
+    assert len(kinds(tmp_path)) == 1
+    assert values(ds) == seen + rest
+
+
+def test_a_change_between_restoring_and_the_first_element_is_refused(
+    tmp_path: Path, user: Any
+) -> None:
+    ds = ks.Dataset.range(9).map(user.scaled).snapshot(tmp_path)
+    iterator = iter(ds)
+    next(iterator)
+    again = ds.iterate(iterator.state())
+    iterator.close()
+    user.SCALE = 100
+    with pytest.raises(StateError, match=r"compute something else"):
+        next(again)
+    user.SCALE = 1
+    assert values(ds) == list(range(9))
+
+
+def test_a_snapshot_that_cannot_be_used_is_no_element_to_skip(tmp_path: Path) -> None:
+    ds = ks.Dataset.range(3).snapshot(tmp_path, mode="read").ignore_errors()
+    for _ in range(2):
+        with pytest.raises(SnapshotMissingError):
+            list(ds)
+
+
+def test_a_file_that_changes_before_an_early_stop_voids_the_pass(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text("one")
+    files = ks.Dataset.list_files([str(file)], shuffle=False).repeat(50)
+    ds = files.map(lambda name: Path(os.fsdecode(name)).read_text()).snapshot(tmp_path / "stored")
+    iterator = iter(ds)
+    next(iterator)
+    file.write_text("two")
+    next(iterator)
+    with pytest.warns(UserWarning, match=r"a\.txt changed while"):
+        iterator.close()
+    assert kinds(tmp_path / "stored") == {}
 
 
 # Said:

@@ -163,7 +163,8 @@ class Shares:
         if not isinstance(state, dict) or not state.keys() >= keys:
             raise StateError("this is not a state of a loader; pass what loader.state_dict() gave")
         check_outline(self.node, state["pipeline"])
-        self._check_snapshots(state.get("snapshots") or {})
+        if int(state["taken"]):  # else it is the beginning, whatever the stages compute
+            self._check_snapshots(state.get("snapshots") or {})
         self.passes.take_seeds(state["draws"])
         return int(state["epoch"]), int(state["taken"])
 

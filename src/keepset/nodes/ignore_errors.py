@@ -11,6 +11,13 @@ from keepset.core.node import UNKNOWN, Node, must_run, stage
 from keepset.core.parameter import parameter, upstream
 from keepset.core.run import Run
 from keepset.core.spec import Spec
+from keepset.errors import (
+    FingerprintError,
+    PendingSnapshotError,
+    SnapshotMismatchError,
+    SnapshotMissingError,
+    StateError,
+)
 
 _log = logging.getLogger("keepset")
 # Errors of a program, not of its data: each element would raise them, and an empty dataset would be
@@ -22,6 +29,12 @@ _PROGRAMMING_ERRORS = (
     SyntaxError,
     MemoryError,
     RecursionError,
+    # Nor are those about what is stored: nothing would be left of it.
+    FingerprintError,
+    PendingSnapshotError,
+    SnapshotMismatchError,
+    SnapshotMissingError,
+    StateError,
 )
 _SAID_ALOUD = 5
 
@@ -31,7 +44,8 @@ class IgnoreErrors(Node):
     """Elements whose computation raises are left out and logged.
 
     NameError, AttributeError, ImportError, SyntaxError, MemoryError and RecursionError pass: they
-    say that the program is wrong, or the machine too small, and not the element.
+    say that the program is wrong, or the machine too small, and not the element. So do errors of a
+    snapshot stage that cannot be used at all.
     """
 
     parent: Node = upstream()

@@ -92,15 +92,16 @@ def explain_node(
     store = open_store(path, **given)
     # The pipeline may go on behind what it stores there.
     stage = next(_stages_at(node, store), None)
+    is_added = stage is None
     if stage is None:
         stage = SnapshotStage(parent=node, path=os.fspath(path), store_options=given)
-        names = fingerprints_at(store)
-        # Without a snapshot stage in it, it is not said whether versions count.
-        if stage.begin_pass().name not in names:
-            strict = stage.replaced(strict=True)
-            stage = strict if strict.begin_pass().name in names else stage
     begun = stage.begin_pass()
     place, identity = begun.place(), begun.identity
+    if is_added and identity is not None and place.state.is_empty:
+        # Without a snapshot stage in it, it is not said whether versions count.
+        strict = stage.replaced(strict=True).begin_pass().place()
+        if not strict.state.is_empty:
+            place, identity = strict, identity.strict()
     facts = None if identity is None else identity.facts
     if not place.state.is_empty:
         found = Snapshot.of(place.store)

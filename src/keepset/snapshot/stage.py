@@ -187,9 +187,11 @@ class _SnapshotCursor(Cursor):
     # What it is:
 
     def _open(self) -> None:
-        if self._is_open:
-            return
-        self._is_open = True
+        if not self._is_open:
+            self._decide()
+            self._is_open = True  # and not before: what fails is tried again
+
+    def _decide(self) -> None:
         mode = self._node.mode
         if mode == "passthrough":
             _log.info("pass-through: %s has mode='passthrough'", self._node.title)
@@ -240,6 +242,12 @@ class _SnapshotCursor(Cursor):
         return self._identity
 
     def _go_to_place(self) -> LogState:
+        was_taken = self._identity is not None or self._run.session.handed.get(self._run.where)
+        if was_taken and not self._begun().is_current():
+            # Something changed between then and now, when the functions begin to run.
+            self._identity = self._node.begin_pass()
+            if self._name is not None:
+                self._identity.check_name(self._name)
         name, self._store, self._log, state = self._begun().place()
         self._name = name
         self._watch = Watch(self._store, self._node.expiry_s)

@@ -15,7 +15,13 @@ from keepset.errors import CorruptSnapshotError, FingerprintError, NewerFormatEr
 from keepset.format.log import Log, LogState
 from keepset.snapshot.files.same_files import find_same
 from keepset.snapshot.files.sources import Sources
-from keepset.snapshot.identity.aliases import alias_of, remember_alias
+from keepset.snapshot.identity.aliases import (
+    alias_of,
+    pass_begins,
+    pass_ends,
+    remember_alias,
+    under_way,
+)
 from keepset.snapshot.identity.pipeline_identity import Identity, Looks
 from keepset.snapshot.reading.opening import fingerprints_at
 from keepset.storage import Store
@@ -144,17 +150,24 @@ class PassIdentity:
     def place(self) -> Place:
         """Find what is stored of this pipeline, also under a fingerprint that it had before."""
         root = self._stage.root()
-        found = self._by_name(root) or self._by_content(root) or _place(root, self.fingerprint)
+        found = self._by_name(root)
+        if found.state.is_empty and found.name == self.fingerprint:
+            found = self._by_content(root) or found
         self._name = found.name
         return found
 
-    def _by_name(self, root: Store) -> Place | None:
-        for name in (alias_of(self.fingerprint), self.fingerprint):
+    def _by_name(self, root: Store) -> Place:
+        """What is stored under one of its names, or the empty place of its own."""
+        if self.has_own_state and self._begun is not None:
+            name = under_way(self._begun.facts.fixed)
             if name is not None:
-                found = _place(root, name)
-                if not found.state.is_empty:
-                    return found
-        return None
+                return _place(root, name)
+        alias = alias_of(self.fingerprint)
+        if alias is not None:
+            found = _place(root, alias)
+            if not found.state.is_empty:
+                return found
+        return _place(root, self.fingerprint)
 
     def _by_content(self, root: Store) -> Place | None:
         if self._begun is None or self._stage.mode not in ("auto", "read"):
@@ -198,11 +211,11 @@ class PassIdentity:
         except FingerprintError as error:
             where = getattr(error, "path", None) or "the pipeline"
             return Moved([Difference(str(where), "comparable", "no longer comparable")])
-        except RuntimeError:
-            return Moved(is_known=False)
+        except RuntimeError as error:
+            if _is_disturbance(error):
+                return Moved(is_known=False)
+            return Moved([Difference("the pipeline", "comparable", f"no longer ({error})")])
         begun = self._begun.facts
-        if now.facts.digest == begun.digest:
-            return Moved(now=now.fingerprint)
         if now.facts.fixed == begun.fixed:
             return Moved(now=now.fingerprint)
         settled = self._settled
@@ -212,6 +225,28 @@ class PassIdentity:
         ):
             return Moved(settled=[settled.fingerprint], now=now.fingerprint)
         return Moved(differences(begun, now.facts, name=begun.kind), now=now.fingerprint)
+
+    def is_current(self) -> bool:
+        """Whether the pipeline is still what it was when this was taken."""
+        if self._begun is None:
+            return True
+        return self._taken(self.moment).facts.digest == self._begun.facts.digest
+
+    def begin_computing(self) -> None:
+        """Let other passes of this process know of this one, as functions move their state."""
+        if self.has_own_state and self._begun is not None:
+            pass_begins(self._begun.facts.fixed, self.name)
+
+    def end_computing(self) -> None:
+        if self.has_own_state and self._begun is not None:
+            pass_ends(self._begun.facts.fixed, self.name)
+
+    def changed_files(self) -> list[str]:
+        """The local files that do not stand as they did when the pass began."""
+        if self.sources is None:
+            return []
+        changed = (~self.sources.unchanged()).nonzero()[0].tolist()
+        return [self.sources.path(number) for number in changed]
 
     def remember(self, moved: Moved) -> None:
         """Let the next pass of this process find what this one has stored."""
@@ -229,10 +264,15 @@ class PassIdentity:
             try:
                 with moment:
                     return self._stage.identify(looks.of_local_files() if again else looks)
-            except RuntimeError:
-                if not left:
+            except RuntimeError as error:
+                if not left or not _is_disturbance(error):
                     raise
         raise AssertionError("unreachable")
+
+
+def _is_disturbance(error: RuntimeError) -> bool:
+    """Whether another thread changed a container while the walk went through it."""
+    return "during iteration" in str(error) or "mutated" in str(error)
 
 
 def _place(root: Store, name: str) -> Place:

@@ -47,6 +47,7 @@ class Computing:
     def watch(self, identity: PassIdentity) -> None:
         """Let a later pass of this process find what another process stores of this one."""
         self._identity = identity
+        identity.begin_computing()
 
     def keep(
         self,
@@ -58,6 +59,7 @@ class Computing:
         """Store what is computed from now on, as long as the identity of the pass holds."""
         self._pass, self._identity = first, identity
         self._shard_func, self._url = shard_func, url
+        identity.begin_computing()
 
     def read(self, position: int, max_rows: int) -> Chunk:
         """Elements from ``position`` on, which is never before the last one that was given."""
@@ -102,7 +104,7 @@ class Computing:
         if self._is_first and self._identity is not None:
             self._is_first = False
             self._identity.note_first_element()
-        if first.is_due and self._is_unmoved(first, thorough=False):
+        if first.is_due and self._is_unmoved(first):
             first.commit(self._draws())
 
     def _finish(self, first: FirstPass) -> None:
@@ -118,8 +120,10 @@ class Computing:
         self._remember(moved)
         self._stop_keeping(commit=False)
 
-    def _is_unmoved(self, first: FirstPass, *, thorough: bool) -> bool:
-        moved = self._compare(first, thorough=thorough)
+    def _is_unmoved(self, first: FirstPass) -> bool:
+        began = time.perf_counter()
+        moved = self._compare(first, thorough=False)
+        first.note_check(time.perf_counter() - began)
         return moved is not None and moved.is_known
 
     def _compare(self, first: FirstPass, *, thorough: bool) -> Moved | None:
@@ -138,23 +142,28 @@ class Computing:
         self._pass = None
         if self._identity is not None:
             self._identity.forget_files()
-            self._identity = None
+        self._forget_identity()
         first.withdraw(reason)
         warn_user(reason)
 
     def _remember(self, moved: Moved) -> None:
+        if self._identity is not None:
+            self._identity.remember(moved)
+        self._forget_identity()
+
+    def _forget_identity(self) -> None:
         identity, self._identity = self._identity, None
         if identity is not None:
-            identity.remember(moved)
+            identity.end_computing()
 
     def _remember_own_state(self) -> None:
         """Note how a pass that stores nothing leaves the state that its functions move."""
         identity = self._identity
-        if identity is None or not identity.has_own_state:
-            return
-        moved = identity.moved(thorough=False)
-        if moved.is_known and not moved.outside:
-            self._remember(moved)
+        if identity is not None and identity.has_own_state:
+            moved = identity.moved(thorough=False)
+            if moved.is_known and not moved.outside:
+                identity.remember(moved)
+        self._forget_identity()
 
     def _draws(self) -> dict[str, Any]:
         """The seeds of the stages before the snapshot, by their places as seen from there."""
@@ -180,16 +189,19 @@ class Computing:
     def _commit_rest(self) -> None:
         """Commit what was added since the last commit, as the consumer has stopped early."""
         first = self._pass
-        if first is None or first.lost:
+        if first is None or first.lost or not first.has_elements:
             self._stop_keeping(commit=False)
             self._remember_own_state()
             return
         try:
             moved = self._compare(first, thorough=True)
+            changed = [] if self._identity is None else self._identity.changed_files()
         except BaseException:
             self._stop_keeping(commit=False)
             raise
-        if moved is not None:
+        if moved is not None and changed:
+            self._withdraw(first, changed_text(changed, self._url))
+        elif moved is not None:
             self._stop_keeping(commit=True)
             self._remember(moved)
 

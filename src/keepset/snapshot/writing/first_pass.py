@@ -54,6 +54,7 @@ class FirstPass:
         self._added = 0
         self._start = state.appends[-1].stop if state.appends else 0
         self._lost = self._has_committed = False
+        self._check_s = 0.0
         self._open = True
         self._before_last: State = {}
         self._last_cut: Future[Manifest] | None = None
@@ -76,16 +77,29 @@ class FirstPass:
         self._in_step = True
 
     @property
+    def has_elements(self) -> bool:
+        """Whether this pass has added any element."""
+        return self._added > 0 or self._has_committed
+
+    @property
     def is_due(self) -> bool:
         """Whether it is time for a commit."""
         now = self._clock()
+        waited = now - self._committed_at
         interval = min(
             max(_FIRST_COMMIT_S, _SHARE_OF_TIME * (now - self._began)), _LONGEST_INTERVAL_S
         )
+        # Comparing the identity takes its share of the time too, if functions hold much.
+        least = self._check_s / _SHARE_OF_TIME
         return self._added > 0 and (
-            now - self._committed_at >= min(interval, _LONGEST_INTERVAL_S)
-            or self._uncommitted_bytes >= _MOST_UNCOMMITTED_BYTES
+            waited >= max(interval, least)
+            or (self._uncommitted_bytes >= _MOST_UNCOMMITTED_BYTES and waited >= least)
         )
+
+    def note_check(self, seconds: float) -> None:
+        """Note how long it took to compare the identity, whatever came of it."""
+        self._check_s = seconds
+        self._committed_at = self._clock()
 
     def commit(self, draws: dict[str, Any]) -> None:
         """Commit what was added, in the background. ``draws`` are those of the pipeline."""
