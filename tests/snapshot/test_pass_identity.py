@@ -22,6 +22,7 @@ import pytest
 import keepset as ks
 from keepset.errors import FingerprintError, InvalidArgumentError, SnapshotMissingError, StateError
 from keepset.format.log import Log
+from keepset.snapshot.identity.aliases import forget_aliases
 from keepset.snapshot.reading.opening import fingerprints_at
 from keepset.snapshot.writing import first_pass
 from keepset.storage import open_store
@@ -348,6 +349,61 @@ def test_an_interrupted_pass_with_a_memo_goes_on(tmp_path: Path) -> None:
     assert len(kinds(tmp_path)) == 1
 
 
+def test_an_interrupted_vocabulary_is_begun_anew_in_another_process(tmp_path: Path) -> None:
+    text = """
+        WORDS, VOCABULARY = "a b a c d a e b".split(), {}
+        def function(x):
+            return VOCABULARY.setdefault(WORDS[int(x)], len(VOCABULARY))
+    """
+    expected = [0, 1, 0, 2, 3, 0, 4, 1]
+    first = program(text)
+    values(ks.Dataset.range(8).map(first.function).snapshot(tmp_path).take(3))
+    forget_aliases()
+    second = program(text)
+    ds = ks.Dataset.range(8).map(second.function).snapshot(tmp_path)
+    with pytest.warns(UserWarning, match=r"starts over: its functions hold state of their own"):
+        assert values(ds) == expected
+    assert values(ds) == expected
+    third = program(text)
+    forget_aliases()
+    assert values(ks.Dataset.range(8).map(third.function).snapshot(tmp_path)) == expected
+
+
+def test_what_a_counter_makes_of_a_second_try_is_not_stored_as_the_first(tmp_path: Path) -> None:
+    user = program(
+        """
+        N, FAIL = 0, True
+        def function(x):
+            global N
+            N += 1
+            if x == 5 and FAIL:
+                raise ValueError("fails")
+            return x * 100 + N
+        """
+    )
+    ds = ks.Dataset.range(8).map(user.function).snapshot(tmp_path, ignore=["global FAIL"])
+    with pytest.raises(ValueError, match="fails"):
+        values(ds)
+    user.FAIL = False
+    with pytest.warns(UserWarning, match="starts over"):
+        values(ds)
+    user.N = 0
+    assert values(ds) == [100 * i + i + 1 for i in range(8)]
+
+
+@pytest.mark.parametrize("stage", ["shuffle", "random_map"])
+def test_what_is_stored_does_not_depend_on_earlier_passes(tmp_path: Path, stage: str) -> None:
+    def dataset() -> ks.Dataset:
+        if stage == "shuffle":
+            return ks.Dataset.range(9).shuffle(9, seed=1)
+        return ks.Dataset.range(9).random_map(lambda x, rng: x + rng.integers(1000), seed=1)
+
+    used = dataset()
+    values(used)
+    values(used)
+    assert values(used.snapshot(tmp_path / "used")) == values(dataset().snapshot(tmp_path / "new"))
+
+
 def test_a_memo_that_two_stages_share_is_no_change(tmp_path: Path) -> None:
     user = program(
         """
@@ -531,6 +587,10 @@ def test_a_state_of_other_batches_or_another_length_is_refused() -> None:
     state = iterator.state()
     with pytest.raises(StateError, match=r"batches of 10.*batches of 5"):
         ks.Dataset.range(100).batch(5).iterate(state)
+    shuffled = iter(ks.Dataset.range(9).shuffle(8, seed=1))
+    next(shuffled)
+    with pytest.raises(StateError, match=r"buffers of 8.*some of 3"):
+        ks.Dataset.range(9).shuffle(3, seed=1).iterate(shuffled.state())
     with pytest.raises(StateError, match=r"of 10 elements.*has 20"):
         ks.Dataset.range(200).batch(10).iterate(state)
 

@@ -51,6 +51,7 @@ class Shares:
         self._run: tuple[int, Run] | None = None  # for elements by position, and its pass
         self._begun: dict[str, Any] = {}  # by stages of the pass that was begun last
         self._handed: dict[str, Any] = {}  # the same, until the pass is under way
+        self._expected: dict[str, str] = {}  # fingerprints of a state that was restored
         if world_size > 1:
             self._agree()
 
@@ -104,6 +105,10 @@ class Shares:
         found = [(where, stage.begin_pass()) for where, stage in stages_by_place(self._own_node())]
         self._begun = {where: begun for where, begun in found if begun is not None}
         self._handed = dict(self._begun)
+        expected, self._expected = self._expected, {}
+        for where, name in expected.items():
+            if where in self._begun:
+                self._begun[where].check_name(name)
 
     def chunks(
         self, number: int, taken: int = 0, worker: int = 0, workers: int = 1
@@ -164,7 +169,8 @@ class Shares:
             raise StateError("this is not a state of a loader; pass what loader.state_dict() gave")
         check_outline(self.node, state["pipeline"])
         if int(state["taken"]):  # else it is the beginning, whatever the stages compute
-            self._check_snapshots(state.get("snapshots") or {})
+            self._expected = dict(state.get("snapshots") or {})
+            self._check_snapshots(self._expected)
         self.passes.take_seeds(state["draws"])
         return int(state["epoch"]), int(state["taken"])
 

@@ -124,6 +124,10 @@ class _Feed:
                 return self._given
             if self._turns is None:
                 self._turns = _Turns(self)
+                # A thread that ``chain`` has already sent to the generator must not come in between
+                # two looks at whether it runs.
+                if self._gate is not None:
+                    self._gate.shut()
             return self._turns
 
     def _is_first_thread(self) -> bool:

@@ -85,6 +85,16 @@ class Session:
         randomness.advance_past(number)
         return [seed, number]
 
+    def draw_first_pass(self, node: Node, where: str) -> None:
+        """Let the stages from ``node`` on draw what they draw in their first pass."""
+        if where in self.draws:
+            self.draws[where] = self._first_draw(self.draws[where])
+        for i, parent in enumerate(node.inputs):
+            self.draw_first_pass(parent, f"{where}.{i}")
+
+    def _first_draw(self, draw: list[int]) -> list[int]:
+        return [draw[0], 0]
+
     def shared(self, make: Callable[[], R]) -> R:
         """The one resource of this class for the whole run, nested pipelines included."""
         return self.resource(make, make) if self._outer is None else self._outer.shared(make)
@@ -141,6 +151,9 @@ class _Nested(Session):
     ) -> None:
         self._key = key
         super().__init__(root, outer=outer, options=options)
+
+    def _first_draw(self, draw: list[int]) -> list[int]:
+        return draw  # which follows from the key, and not from earlier passes
 
     def _draw(self, randomness: Randomness, where: str) -> list[int]:
         # The opening stage's own seed counts only where the nested stage was given none: a

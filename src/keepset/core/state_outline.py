@@ -17,9 +17,11 @@ def outline_of(root: Node) -> dict[str, Any]:
     """The stages, batch sizes and length of a pipeline, as a few bytes of JSON."""
     nodes = list(root.walk())
     sizes = [getattr(node, "batch_size", None) for node in nodes]
+    buffers = [getattr(node, "buffer_size", None) for node in nodes if node.randomness is not None]
     return {
         "stages": zlib.crc32(",".join(node.kind for node in nodes).encode()),
         "batch_sizes": [size for size in sizes if isinstance(size, int)],
+        "buffer_sizes": [size for size in buffers if isinstance(size, int)],
         "length": root.cardinality(),
     }
 
@@ -43,6 +45,12 @@ def check_outline(root: Node, stored: Any) -> None:
             f"this state was taken with batches of {_sizes(stored.get('batch_sizes'))}, and the "
             f"pipeline now has batches of {_sizes(now['batch_sizes'])}: a position counts other "
             "elements; build the dataset as it was when the state was taken"
+        )
+    if stored.get("buffer_sizes") != now["buffer_sizes"]:
+        raise StateError(
+            f"this state was taken with shuffle buffers of {_sizes(stored.get('buffer_sizes'))}, "
+            f"and the pipeline now has some of {_sizes(now['buffer_sizes'])}: the order is another "
+            "one; build the dataset as it was when the state was taken"
         )
     # A length that is unknown says nothing: it may be known by now.
     lengths = stored.get("length"), now["length"]

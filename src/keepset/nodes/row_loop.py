@@ -105,7 +105,9 @@ def _compile(kinds: tuple[str, ...]) -> tuple[Callable[..., Any], dict[int, int]
     for scalars in (True, False):
         name = "scalars" if scalars else "any"
         # One loop puts all results on a list, for a stage that wants many; the others hand out
-        # one at a time, for a consumer. One of them shows by a token that it is ready for the next.
+        # one at a time, for a consumer. One of them shows by a token that it is ready for the next:
+        # by an operator and not by a call, behind which another thread could be let in before it
+        # has yielded (CPython switches threads after calls, and not between these instructions).
         source.add(1, f"def run_{name}(rows, append, {arguments}):")
         _begin(source, kinds, counters)
         source.add(2, "for x in rows:")
@@ -116,7 +118,7 @@ def _compile(kinds: tuple[str, ...]) -> tuple[Callable[..., Any], dict[int, int]
             _begin(source, kinds, counters)
             source.add(2, "try:", "    for x in rows:")
             _body(source, 4, kinds, scalars)
-            source.add(4, *(["tokens.append(None)"] if verb == "lend" else []), "yield x")
+            source.add(4, *(["tokens += (None,)"] if verb == "lend" else []), "yield x")
             source.add(2, "except BaseException as error:", "    other = failed(error)")
             source.add(3, "if other is error:", "    raise", "raise other")
     loops = ("run", "give", "lend")

@@ -32,13 +32,20 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("keepset")
 
+_OWN_STATE = (
+    "its functions hold state of their own, such as a cache or a counter, which an interrupted "
+    "pass does not leave behind for the next process"
+)
 _OTHERS = "the pipeline does not give the same elements again"
 
 
 def compute(stage: SnapshotStage, run: Run) -> Computing:
     """Compute all elements of the stages before a snapshot."""
+    within = run.input(0)
+    # What is stored must not depend on how often the stages were iterated before.
+    run.session.draw_first_pass(stage.parent, within.where)
     # In order, as the fingerprint does not count who may overtake whom.
-    return Computing.begin(stage.parent, run.input(0).in_order())
+    return Computing.begin(stage.parent, within.in_order())
 
 
 class Beginning(NamedTuple):
@@ -76,6 +83,9 @@ class Beginning(NamedTuple):
         Gives what is kept and comes first, and what computes and keeps the rest.
         """
         node = self.node
+        if self._state_is_lost(state):
+            # Before any function runs: what they hold now is what the fingerprint says.
+            self.reset(state, _OWN_STATE)
         if state.damaged is not None:
             return self._fill(state, run_id)
         kept = computing = None
@@ -83,6 +93,10 @@ class Beginning(NamedTuple):
             kept = self.prefix(state)
             assert kept is not None
             computing = computing_behind(node.parent, state.appends[-1], kept, self.run)
+        if computing is None and state.appends and self.identity.has_own_state:
+            # Finding that out has moved the state: elements from here on are of another pipeline.
+            self.reset(state, _OTHERS)
+            return None, compute(self.node, self.run)
         if computing is None:
             if state.appends:
                 self.reset(state, _OTHERS)
@@ -96,6 +110,15 @@ class Beginning(NamedTuple):
             computing.close()
             raise
         return kept, computing
+
+    def _state_is_lost(self, state: LogState) -> bool:
+        """Whether functions hold state that is not what the stored elements have left it in.
+
+        In the process that stored them it is: the identity is then known as an alias.
+        """
+        if not self.identity.has_own_state or state.is_empty:
+            return False
+        return state.damaged is not None or self.identity.name == self.identity.fingerprint
 
     def _fill(self, state: LogState, run_id: str) -> tuple[Kept | None, Computing | None]:
         """Compute what a repair has dropped."""

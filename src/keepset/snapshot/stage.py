@@ -188,8 +188,9 @@ class _SnapshotCursor(Cursor):
 
     def _open(self) -> None:
         if not self._is_open:
+            # Before it is tried: where errors are ignored, one that stays would come for ever.
+            self._is_open = True
             self._decide()
-            self._is_open = True  # and not before: what fails is tried again
 
     def _decide(self) -> None:
         mode = self._node.mode
