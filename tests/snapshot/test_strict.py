@@ -96,3 +96,18 @@ def test_files_count_in_a_strict_fingerprint_too(tmp_path: Path, another_numpy: 
 def test_a_fingerprint_of_your_own_cannot_be_strict(tmp_path: Path) -> None:
     with pytest.raises(ks.InvalidArgumentError, match="takes its place"):
         kept(tmp_path, strict=True, fingerprint="mine")
+
+
+def test_a_strict_snapshot_is_stored_and_replayed(tmp_path: Path) -> None:
+    calls: list[int] = []
+
+    def function(x: Any) -> Any:
+        calls.append(int(x))
+        return np.sqrt(x)
+
+    ds = (
+        ks.Dataset.range(4).map(function).snapshot(tmp_path, strict=True, ignore=["captured calls"])
+    )
+    for _ in range(3):
+        assert len(list(ds)) == 4
+    assert calls == [0, 1, 2, 3]

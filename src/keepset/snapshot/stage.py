@@ -109,7 +109,7 @@ class SnapshotStage(Node):
         """How the files of the pipeline stood when they were first looked at."""
         return Looks()
 
-    def identify(self, looks: Looks | None = None) -> Identity:
+    def identify(self, looks: Looks | None = None, *, spelled_out: bool = True) -> Identity:
         """The identity that the stages before have now."""
         return identify(
             self.parent,
@@ -117,6 +117,7 @@ class SnapshotStage(Node):
             strict=self.strict,
             ignore=self.ignore,
             looks=looks or self.looks,
+            spelled_out=spelled_out,
         )
 
     def begin_pass(self) -> PassIdentity:

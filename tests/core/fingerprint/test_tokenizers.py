@@ -12,6 +12,8 @@ from keepset.core.fingerprint import fingerprint_of_value
 class Backend:
     """Stands for a tokenizer of the package tokenizers, which cannot be pickled here."""
 
+    __module__ = "transformers.stand_ins"
+
     def __init__(self, vocabulary: dict[str, int]) -> None:
         self.lock = threading.Lock()
         self.vocabulary = vocabulary
@@ -27,6 +29,8 @@ class Backend:
 
 class Fast:
     """Stands for a fast tokenizer of transformers."""
+
+    __module__ = "transformers.stand_ins"
 
     def __init__(self, words: str, path: str = "here", side: str = "right") -> None:
         self.init_kwargs = {"tokenizer_file": path}
@@ -45,6 +49,8 @@ class Fast:
 
 class Slow:
     """Stands for a slow tokenizer, which caches the words that it has seen."""
+
+    __module__ = "transformers.stand_ins"
 
     def __init__(self, words: str) -> None:
         self.init_kwargs = {"vocab_file": "here"}
@@ -88,3 +94,24 @@ def test_a_slow_tokenizer_is_the_same_after_a_call() -> None:
     before = digest(tokenizer)
     assert tokenizer("cb") == [2, 1]
     assert digest(tokenizer) == before != digest(Slow("cba"))
+
+
+def test_what_a_program_adds_to_a_tokenizer_counts() -> None:
+    one, other = Fast("abc"), Fast("abc")
+    one.prompt, other.prompt = "Q: ", "A: "  # type: ignore[attr-defined]
+    assert fingerprint_of_value(one).digest != fingerprint_of_value(other).digest
+
+
+def test_a_class_of_the_users_own_that_looks_like_a_tokenizer_counts_by_its_state() -> None:
+    class Vocabulary:
+        def __init__(self, offset: int) -> None:
+            self.offset = offset
+
+        def token_to_id(self, word: str) -> int:
+            return len(word) + self.offset
+
+        def to_str(self) -> str:
+            return "no JSON"
+
+    digests = {fingerprint_of_value(Vocabulary(offset)).digest for offset in (0, 5)}
+    assert len(digests) == 2

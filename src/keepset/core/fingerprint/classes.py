@@ -210,7 +210,8 @@ def _is_generated(item: Any) -> bool:
     function = _function_of(item)
     if not isinstance(function, FunctionType):
         return False
-    if str(function.__globals__.get("__name__", "")).startswith("namedtuple_"):
+    made_in = str(function.__globals__.get("__name__", ""))
+    if made_in.startswith("namedtuple_") and function.__code__.co_filename.startswith("<"):
         return True
     if is_library_function(function):
         # dataclasses wraps what it wrote; what the user wrapped is the user's.

@@ -29,6 +29,8 @@ def is_library_module(module: ModuleType) -> bool:
     places = list(getattr(module, "__path__", ()))
     if places:
         return all(map(_is_library_file, places))
+    if module.__name__.startswith("_cython_"):
+        return True  # where the types of all functions that Cython compiled are
     # Without a file it is built into Python, or was typed into a shell or made by hand.
     origin = getattr(getattr(module, "__spec__", None), "origin", None)
     return origin in ("built-in", "frozen") or module.__name__ in sys.builtin_module_names

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from keepset.core.fingerprint.origin import library_of
 from keepset.core.fingerprint.sketch import Part, Sketch, part
 
 # What a call reads. Paths and the name on the hub are not among them.
@@ -31,11 +32,15 @@ _SETTINGS = (
     "truncation_side",
 )
 _OF_THE_CALL = ("padding", "truncation")
+_PLACES = {"name_or_path", "vocab_file", "merges_file", "tokenizer_file"}
+_LIBRARIES = {"tokenizers", "transformers"}
 
 
 def tokenizer_sketch(value: Any) -> Sketch | None:
     """The sketch of a tokenizer of Hugging Face; None for everything else."""
     kind = type(value)
+    if not any(library_of(base) in _LIBRARIES for base in kind.__mro__):
+        return None
     if hasattr(kind, "to_str") and hasattr(kind, "token_to_id"):
         form = part("serialised form", json.loads(value.to_str()))
         return Sketch("tokenizer", f"{kind.__name__} tokenizer", parts=[_class(kind), form])
@@ -46,6 +51,13 @@ def tokenizer_sketch(value: Any) -> Sketch | None:
         part(f"attribute {name}", getattr(value, name))
         for name in _SETTINGS
         if hasattr(value, name)
+    ]
+    # What a program has added to it, or a class of its own: calls write nothing of this kind.
+    parts += [
+        part(f"attribute {name}", item)
+        for name, item in sorted(vars(value).items())
+        if name not in _SETTINGS and name[0] != "_" and type(item) in (bool, int, float, str)
+        if name not in _PLACES
     ]
     return Sketch("tokenizer", f"{kind.__name__} tokenizer", parts=parts)
 

@@ -48,7 +48,7 @@ class StoringStage(Protocol):
     @property
     def looks(self) -> Looks: ...
 
-    def identify(self, looks: Looks | None = None) -> Identity:
+    def identify(self, looks: Looks | None = None, *, spelled_out: bool = True) -> Identity:
         """The identity that the stages before have now."""
 
     def root(self) -> Store:
@@ -193,7 +193,7 @@ class PassIdentity:
         if facts.firm == facts.fixed:
             return  # there are none
         try:
-            self._settled = self._taken(self.moment)
+            self._settled = self._taken(self.moment, spelled_out=False)
         except (FingerprintError, RuntimeError):
             return  # then what has moved at the end is taken for a change
 
@@ -207,7 +207,7 @@ class PassIdentity:
         if self._begun is None:
             return Moved()
         try:
-            now = self._taken(Moment(), again=True) if thorough else self._taken(self.moment)
+            now = self._now(thorough, spelled_out=False)
         except FingerprintError as error:
             where = getattr(error, "path", None) or "the pipeline"
             return Moved([Difference(str(where), "comparable", "no longer comparable")])
@@ -224,13 +224,20 @@ class PassIdentity:
             settled.facts.fixed,
         ):
             return Moved(settled=[settled.fingerprint], now=now.fingerprint)
-        return Moved(differences(begun, now.facts, name=begun.kind), now=now.fingerprint)
+        described = self._now(thorough, spelled_out=True).facts
+        return Moved(differences(begun, described, name=begun.kind), now=now.fingerprint)
+
+    def _now(self, thorough: bool, *, spelled_out: bool) -> Identity:
+        if thorough:
+            return self._taken(Moment(), again=True, spelled_out=spelled_out)
+        return self._taken(self.moment, spelled_out=spelled_out)
 
     def is_current(self) -> bool:
         """Whether the pipeline is still what it was when this was taken."""
         if self._begun is None:
             return True
-        return self._taken(self.moment).facts.digest == self._begun.facts.digest
+        now = self._taken(self.moment, spelled_out=False)
+        return now.facts.digest == self._begun.facts.digest
 
     def begin_computing(self) -> None:
         """Let other passes of this process know of this one, as functions move their state."""
@@ -258,12 +265,14 @@ class PassIdentity:
         """Look at the files again when the next pass begins."""
         self._stage.looks.forget()
 
-    def _taken(self, moment: Moment, *, again: bool = False) -> Identity:
+    def _taken(self, moment: Moment, *, again: bool = False, spelled_out: bool = True) -> Identity:
         looks = self._stage.looks
         for left in reversed(range(_TRIES)):
             try:
                 with moment:
-                    return self._stage.identify(looks.of_local_files() if again else looks)
+                    return self._stage.identify(
+                        looks.of_local_files() if again else looks, spelled_out=spelled_out
+                    )
             except RuntimeError as error:
                 if not left or not _is_disturbance(error):
                     raise

@@ -86,6 +86,7 @@ def identify(
     strict: bool = False,
     ignore: Sequence[str] = (),
     looks: Looks | None = None,
+    spelled_out: bool = True,
 ) -> Identity:
     """The identity of a snapshot of ``node``: a reader relies on the shards as well.
 
@@ -95,6 +96,7 @@ def identify(
         strict: Whether the versions of libraries count.
         ignore: The names of variables that do not count, as ``explain`` prints them.
         looks: What is known of files already; they are looked at otherwise.
+        spelled_out: Whether the facts describe what they were made from, or are digests only.
 
     Raises:
         FingerprintError: Something has no content that could be compared.
@@ -103,7 +105,8 @@ def identify(
     left_out, walk = Ignore(ignore), _Walk(looks or Looks())
     make = walk.add(node)
     shards = None if shard_func is None else walk.note("shard_func", shard_func)
-    found = fingerprints_of_values(walk.values, ignore=left_out)
+    # The versions of libraries are among what is spelled out.
+    found = fingerprints_of_values(walk.values, ignore=left_out, spelled_out=spelled_out or strict)
     unused = [name for name in ignore if name not in left_out.used]
     if unused:
         raise InvalidArgumentError(
