@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from keepset.core.fingerprint import Facts, fingerprint_of_value, fingerprints_of_values
+from keepset.core.fingerprint import Facts, fingerprint_of_value, fingerprints_of_values, plain
 from keepset.errors import FingerprintError
 
 Load = Callable[..., ModuleType]
@@ -444,17 +444,22 @@ def test_what_others_write_is_fixed_without_a_source_too(source: str) -> None:
     assert facts(space["f"]).fixed != before.fixed
 
 
-def test_a_memo_that_another_thread_fills_is_no_error() -> None:
+@pytest.mark.parametrize("plain", [False, True])
+def test_a_memo_that_another_thread_fills_is_no_error(plain: bool) -> None:
     import threading
 
-    memo: dict[Any, Any] = {(n,): [n] for n in range(2000)}
+    def pair(n: int) -> tuple[Any, Any]:
+        return (n, n) if plain else ((n,), [n])
+
+    memo: dict[Any, Any] = dict(map(pair, range(2000)))
     done = threading.Event()
 
     def fill() -> None:
         n = 0
         while not done.is_set():
-            memo[n,] = [n]
-            memo.pop((n - 50,), None)
+            key, item = pair(n)
+            memo[key] = item
+            memo.pop(pair(n - 50)[0], None)
             n += 1
 
     def f(x: Any) -> Any:
@@ -470,3 +475,18 @@ def test_a_memo_that_another_thread_fills_is_no_error() -> None:
     finally:
         done.set()
         thread.join()
+
+
+def test_a_dict_that_grows_while_it_is_described_is_read_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    memo = {n: n for n in range(200)}
+    expected = fingerprint_of_value(dict(memo)).digest
+    order_of = plain.order_of
+
+    def grows(*arguments: Any) -> Any:
+        memo[len(memo)] = 0  # as another thread does
+        return order_of(*arguments)
+
+    monkeypatch.setattr(plain, "order_of", grows)
+    assert fingerprint_of_value(memo).digest == expected

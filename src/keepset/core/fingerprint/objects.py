@@ -201,7 +201,7 @@ def _attributes(value: Any, state: Any) -> Iterator[Part]:
     if isinstance(state, tuple) and len(state) == 2 and _has_default_state(kind):
         for half in state:
             yield from _named_attributes(kind, half or {})
-    elif isinstance(state, dict) and all(isinstance(name, str) for name in state):
+    elif isinstance(state, dict) and all(isinstance(name, str) for name in list(state)):
         yield from _named_attributes(kind, state)
         if not _attribute_names(value).issuperset(state):
             # A dict that is not that of the attributes is content, and its order counts.
@@ -214,7 +214,7 @@ def _attribute_names(value: Any) -> set[str]:
     slots = {
         name
         for base in type(value).__mro__
-        for name, item in vars(base).items()
+        for name, item in list(vars(base).items())
         if isinstance(item, MemberDescriptorType)
     }
     return slots | set(_namespace(value))
@@ -232,7 +232,7 @@ def _own_attributes(value: Any) -> Iterator[Part]:
     """The attributes that an object holds itself, in its ``__dict__`` and its slots."""
     found = dict(_namespace(value))
     for base in type(value).__mro__:
-        for name, item in vars(base).items():
+        for name, item in list(vars(base).items()):
             if isinstance(item, MemberDescriptorType) and not is_library_class(base):
                 try:
                     found.setdefault(name, item.__get__(value))
@@ -243,9 +243,9 @@ def _own_attributes(value: Any) -> Iterator[Part]:
 
 def _named_attributes(kind: type, state: dict[str, Any]) -> Iterator[Part]:
     derived = _derived(kind)
-    for name in sorted(state):
-        if name not in derived and not _is_empty_hook(kind, name, state[name]):
-            yield part(f"attribute {name}", _machinery(kind, state[name]))
+    for name, item in sorted(state.items(), key=lambda pair: pair[0]):
+        if name not in derived and not _is_empty_hook(kind, name, item):
+            yield part(f"attribute {name}", _machinery(kind, item))
 
 
 def _machinery(kind: type, item: Any) -> Any:
@@ -268,7 +268,7 @@ def _derived(kind: type) -> set[str]:
     return {
         name
         for base in kind.__mro__
-        for name, item in vars(base).items()
+        for name, item in list(vars(base).items())
         if type(item) is functools.cached_property
     }
 

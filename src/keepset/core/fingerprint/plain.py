@@ -145,6 +145,7 @@ def _named(value: Any) -> Sketch | None:
 
 def _sequence(value: list[Any] | tuple[Any, ...]) -> Sketch:
     kind = type(value).__name__
+    value = value if kind == "tuple" else list(value)  # another thread may write it
     tokens = _tokens(value)
     if tokens is not None and len(value) > _LISTED:
         return Sketch(kind, f"{kind} of {_count(value)}", b"plain" + digest_of(*tokens))
@@ -154,17 +155,20 @@ def _sequence(value: list[Any] | tuple[Any, ...]) -> Sketch:
 
 
 def _mapping(value: Any, kind: str) -> Sketch:
-    keys, values = _tokens(value), None
-    text = f"{kind} of {_count(value)}"
-    order = order_of(value, keys)
-    if keys is not None and len(value) > _LISTED:
-        values = _tokens(value.values())
+    # Read once: another thread may write it in the meantime.
+    items = list(value.items())
+    names = [key for key, _ in items]
+    keys, values = _tokens(names), None
+    text = f"{kind} of {_count(items)}"
+    order = order_of(names, keys)
+    if keys is not None and len(items) > _LISTED:
+        values = _tokens(item for _, item in items)
     if keys is not None and values is not None:
         pairs = sorted(zip(keys, values, strict=True))
         content = digest_of(*(item for pair in pairs for item in pair))
         return Sketch(kind, text, b"plain" + content, order)
     parts = []
-    for key, item in value.items():
+    for key, item in items:
         tag = token(key)
         if tag is not None:
             parts.append(Part(f"key {_text(key)}", item, b"key" + tag))
@@ -192,12 +196,12 @@ def _order(value: Order, own: bytes | None) -> Sketch:
 
 
 def _set(value: set[Any] | frozenset[Any]) -> Sketch:
-    kind = type(value).__name__
-    tokens = _tokens(value)
+    kind, items = type(value).__name__, list(value)
+    tokens = _tokens(items)
     if tokens is None:
-        items = [Part("an item", item, b"") for item in value]
-        return Sketch(kind, f"{kind} of {_count(value)}", parts=items, listed=False)
-    shown = ", ".join(sorted(map(_text, value))) if len(value) <= _LISTED else _count(value)
+        parts = [Part("an item", item, b"") for item in items]
+        return Sketch(kind, f"{kind} of {_count(items)}", parts=parts, listed=False)
+    shown = ", ".join(sorted(map(_text, items))) if len(items) <= _LISTED else _count(items)
     return Sketch(kind, shortened(f"{kind} {{{shown}}}"), b"plain" + digest_of(*sorted(tokens)))
 
 
