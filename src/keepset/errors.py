@@ -4,6 +4,7 @@
     ├── InvalidArgumentError (ValueError)      a bad argument, found when the pipeline is built
     │   └── NoFilesError (FileNotFoundError)   a pattern that matches no file
     ├── ElementError (TypeError, ValueError)   an element that is not of the promised type
+    │   └── ResultError                        a function returned what no stage can use
     ├── NotAddressableError (TypeError)        ``ds[i]`` on a stage that cannot jump
     ├── ElementIndexError (IndexError)         ``ds[i]`` outside the data
     ├── CardinalityError (ValueError)          a promised number of elements was wrong
@@ -55,6 +56,10 @@ class NoFilesError(InvalidArgumentError, FileNotFoundError):
 
 class ElementError(KeepsetError, TypeError, ValueError):
     """An element's structure, dtype or shape is not what the stage needs."""
+
+
+class ResultError(ElementError):
+    """A function returned what its stage cannot use, whatever the element was."""
 
 
 class NotAddressableError(KeepsetError, TypeError):

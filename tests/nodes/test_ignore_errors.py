@@ -60,6 +60,60 @@ def test_errors_of_a_program_pass(
         list(ks.Dataset.range(3).map(function, calls).ignore_errors())
 
 
+def takes_nothing() -> int:
+    return 1
+
+
+def takes_two(x: Any, y: Any) -> Any:
+    return x + y
+
+
+def gives_an_object(x: Any) -> Any:
+    return object()
+
+
+@pytest.mark.parametrize("calls", [None, 2])
+@pytest.mark.parametrize("function", [takes_nothing, takes_two, divmod])
+def test_functions_that_cannot_be_called_are_not_skipped(
+    function: Callable[..., Any], calls: int | None
+) -> None:
+    with pytest.raises(TypeError, match="argument"):
+        list(ks.Dataset.range(3).map(function, calls).ignore_errors())
+
+
+@pytest.mark.parametrize(
+    "stage",
+    [
+        lambda ds: ds.map(gives_an_object),
+        lambda ds: ds.map(gives_an_object, 2),
+        lambda ds: ds.map(gives_an_object, 2, executor="process"),
+        lambda ds: ds.filter(lambda x: None),
+        lambda ds: ds.take_while(lambda x: "yes"),
+        lambda ds: ds.flat_map(lambda x: x),
+        lambda ds: ds.interleave(lambda x: x),
+        lambda ds: ds.scan(np.int64(0), lambda state, x: state),
+        lambda ds: ds.group_by_window(lambda x: "a", lambda key, ds: ds, 2),
+    ],
+)
+def test_functions_that_return_what_no_stage_can_use_are_not_skipped(
+    stage: Callable[[ks.Dataset[Any]], ks.Dataset[Any]],
+) -> None:
+    with pytest.raises(ks.ResultError):
+        list(stage(ks.Dataset.range(3)).ignore_errors())
+
+
+def test_a_generator_that_cannot_be_called_is_not_skipped() -> None:
+    with pytest.raises(TypeError, match="argument"):
+        list(ks.Dataset.from_generator(takes_two, args=(1,)).ignore_errors())
+
+
+def test_a_wrong_call_within_a_function_is_skipped() -> None:
+    def odd(x: Any) -> Any:
+        return takes_two(x) if x == 1 else x  # type: ignore[call-arg]
+
+    assert list(ks.Dataset.range(3).map(odd).ignore_errors()) == [0, 2]
+
+
 def fails_at(*numbers: int) -> Callable[[Any], Any]:
     def check(x: Any) -> Any:
         if x in numbers:

@@ -85,7 +85,7 @@ def test_anything_else_is_an_error(method: str, value: Any) -> None:
         return value if x == 2 else True
 
     ds = getattr(ks.Dataset.range(3), method)(predicate)
-    with pytest.raises(ks.InvalidArgumentError, match=r"predicate .*test_returned\.py") as caught:
+    with pytest.raises(ks.ResultError, match=r"predicate .*test_returned\.py") as caught:
         list(ds)
     assert caught.value.__notes__ == [f"in {method}(predicate), at element 2"]
 
@@ -97,5 +97,5 @@ def test_an_error_says_what_to_do() -> None:
         "compare it": lambda x: x + 5,
     }
     for text, predicate in wrong.items():
-        with pytest.raises(ks.InvalidArgumentError, match=text):
+        with pytest.raises(ks.ResultError, match=text):
             list(ks.Dataset.range(3).filter(predicate))

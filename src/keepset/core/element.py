@@ -16,7 +16,7 @@ from keepset.core.dtypes import PLAIN_SCALARS, Array, is_numeric
 from keepset.core.ragged import Ragged
 from keepset.core.sparse import Sparse
 from keepset.core.structure import is_dataclass_element, is_namedtuple, record_fields
-from keepset.errors import ElementError
+from keepset.errors import ElementError, ResultError
 
 
 def to_element(value: Any) -> Any:
@@ -211,7 +211,7 @@ def _from_record(kind: type) -> Callable[[Any], Any]:
 
 
 def _unknown(value: Any) -> Any:
-    raise ElementError(
+    raise ResultError(
         f"a value of type {type(value).__module__}.{type(value).__qualname__} cannot be part of an "
         "element; return numbers, strings, arrays, Ragged, Sparse, or dicts and tuples of them"
     )

@@ -214,7 +214,8 @@ class ElementStages(BaseDataset):
         first few as information and the others for debugging. At the end of a pass it logs how
         many there were, as a warning if they were more than half. Errors of the program
         rather than of an element are raised: NameError, AttributeError, ImportError, SyntaxError,
-        MemoryError and RecursionError.
+        MemoryError and RecursionError, and those of functions that take another number of
+        arguments or return what no stage can use (``ResultError``).
 
         Example:
             >>> ds = Dataset.range(3).map(lambda x: 1 // int(x)).ignore_errors()

@@ -15,7 +15,7 @@ from keepset.core.parameter import parameter, upstream
 from keepset.core.random import Randomness
 from keepset.core.run import Run
 from keepset.core.spec import Spec
-from keepset.errors import ElementError, InvalidArgumentError
+from keepset.errors import ElementError, InvalidArgumentError, ResultError
 from keepset.nodes.nested import Nested, open_nested, to_node
 from keepset.nodes.row_loop import explain
 from keepset.nodes.rows import Rows
@@ -231,4 +231,4 @@ def _as_key(value: Any) -> int:
     array = np.asarray(value)
     if array.shape == () and array.dtype.kind in "biu":
         return int(array)
-    raise ElementError(f"a key function must return one integer, not {value!r:.60}")
+    raise ResultError(f"a key function must return one integer, not {value!r:.60}")

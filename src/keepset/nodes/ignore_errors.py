@@ -18,6 +18,7 @@ from keepset.errors import (
     SnapshotMissingError,
     StateError,
 )
+from keepset.nodes.row_loop import is_of_the_program
 
 _log = logging.getLogger("keepset")
 # Errors of a program, not of its data: each element would raise them, and an empty dataset would be
@@ -45,7 +46,8 @@ class IgnoreErrors(Node):
 
     NameError, AttributeError, ImportError, SyntaxError, MemoryError and RecursionError pass: they
     say that the program is wrong, or the machine too small, and not the element. So do errors of a
-    snapshot stage that cannot be used at all.
+    snapshot stage that cannot be used at all, and of functions that take another number of
+    arguments, or return what no stage can use.
     """
 
     parent: Node = upstream()
@@ -76,6 +78,8 @@ class _IgnoreErrorsCursor(Cursor):
             except _PROGRAMMING_ERRORS:
                 raise
             except Exception as error:
+                if is_of_the_program(error):
+                    raise
                 self._log_skipped(error)
                 self._skipped += 1
                 continue

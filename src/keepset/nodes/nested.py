@@ -9,7 +9,7 @@ from keepset.core.chunk import Chunk
 from keepset.core.cursor import Marked, State
 from keepset.core.node import Node
 from keepset.core.run import Run, start_nested
-from keepset.errors import ElementError
+from keepset.errors import ResultError
 
 
 def to_node(value: Any, title: str) -> Node:
@@ -17,7 +17,7 @@ def to_node(value: Any, title: str) -> Node:
     if hasattr(value, "__keepset_node__"):
         node: Node = value.__keepset_node__()
         return node
-    raise ElementError(
+    raise ResultError(
         f"the function of {title} must return a Dataset, but it returned {type(value).__name__}; "
         "use map for functions that return elements, or wrap it: Dataset.from_tensors(value)"
     )

@@ -15,7 +15,7 @@ from keepset.core.parameter import upstream
 from keepset.core.random import Randomness
 from keepset.core.run import Run
 from keepset.core.spec import Spec
-from keepset.errors import ElementError, InvalidArgumentError
+from keepset.errors import ElementError, InvalidArgumentError, ResultError
 from keepset.nodes.random_source import random_words, unit_doubles
 from keepset.nodes.row_loop import explain
 from keepset.nodes.trail import Trail
@@ -77,7 +77,7 @@ class RejectionResample(Node):
         function = self.class_func
         value = to_element(function(*row) if type(row) is tuple else function(row))
         if not isinstance(value, np.integer | np.bool_):
-            raise ElementError(f"class_func must return one integer, not {value!r:.60}")
+            raise ResultError(f"class_func must return one integer, not {value!r:.60}")
         number, classes = int(value), len(self.target_dist)
         if not 0 <= number < classes:
             raise ElementError(

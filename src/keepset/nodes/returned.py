@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from keepset.errors import InvalidArgumentError
+from keepset.errors import ResultError
 
 
 class _Place(NamedTuple):
@@ -55,7 +55,7 @@ class Truth:
             array = np.asarray(value)
             if array.dtype.kind == "b" or (array.dtype.kind in "iu" and array in (0, 1)):
                 return bool(array)
-        raise InvalidArgumentError(
+        raise ResultError(
             f"the predicate {self._function} must return a single bool, but it returned "
             f"{_shown(value)}"
         )

@@ -7,6 +7,7 @@ than its function call and one type check.
 
 from __future__ import annotations
 
+import re
 import traceback
 from collections.abc import Callable, Generator, Iterator
 from functools import lru_cache
@@ -17,6 +18,7 @@ import numpy as np
 from keepset.core.chunk import Chunk
 from keepset.core.dtypes import PLAIN_SCALARS
 from keepset.core.element import to_returned_element
+from keepset.errors import ResultError
 
 
 class Memory(Protocol):
@@ -67,6 +69,8 @@ _TEMPLATES: dict[str, tuple[str, ...]] = {
 _LOCALS = ("plain", "to_element", "yes", "no", "type")
 _ENDED = -1
 _FILE = "<keepset row loop>"
+# What Python, NumPy and functions in C say of arguments that are too many or too few.
+_ARGUMENTS = re.compile(r"\b(?:takes|missing|expected)\b.* arguments?\b")
 # Steps whose elements can be passed over without calling their functions.
 _ONE_TO_ONE = {"map", "map_checked", "convert", "positional"}
 
@@ -286,6 +290,30 @@ def explain(error: Exception, title: str, position: int) -> Exception:
         stopped.__cause__ = error
         error = stopped
     if not hasattr(error, "__keepset_explained__"):
+        if _is_of_the_call(error):
+            error.__keepset_call__ = True  # type: ignore[attr-defined]
         error.add_note(f"in {title}, at element {position}")
         error.__keepset_explained__ = True  # type: ignore[attr-defined]
     return error
+
+
+def _is_of_the_call(error: BaseException) -> bool:
+    """Whether a function cannot be called with what a stage passes to it, and never began.
+
+    Not known of an error that comes from another process, which has no traceback any more: it is
+    explained where it was raised.
+    """
+    if type(error) is not TypeError or not _ARGUMENTS.search(str(error)):
+        return False
+    for frame, _ in reversed(list(traceback.walk_tb(error.__traceback__))):
+        module = str(frame.f_globals.get("__name__"))
+        if frame.f_code.co_filename == _FILE or module.startswith("keepset.nodes."):
+            return True
+        if not module.startswith("keepset."):
+            return False
+    return False
+
+
+def is_of_the_program(error: BaseException) -> bool:
+    """Whether a function could not be called, or returned what no stage can use."""
+    return isinstance(error, ResultError) or hasattr(error, "__keepset_call__")

@@ -12,7 +12,7 @@ from keepset.core.node import Node, must_run, stage
 from keepset.core.run import Run
 from keepset.core.spec import Spec
 from keepset.core.structure import structure_of
-from keepset.errors import ElementError
+from keepset.errors import ElementError, ResultError
 from keepset.nodes.row_loop import Step
 from keepset.nodes.rowwise import RowStage, checked
 
@@ -64,7 +64,7 @@ class _Carrier:
         carried = self._carried if self._structure.is_leaf else apart(self._carried)
         result = self._function(carried, element)
         if not isinstance(result, tuple | list) or len(result) != 2:
-            raise ElementError(
+            raise ResultError(
                 "the function of scan must return two values, the new state and the output, "
                 f"but it returned {type(result).__name__}"
             )
