@@ -175,6 +175,16 @@ OWN = {
     "while loop": "Q=[1,2,3,4,5]\ndef f(x):\n    while len(Q)>2: Q.pop()\n    return Q",
     "del slice": "Q=[1,2,3]\ndef f(x):\n    del Q[:1]\n    return Q",
     "next of iterator obj attr": "class It:\n    def __init__(s): s.i=0\n    def __next__(s):\n        s.i+=1\n        return s.i\n    def __iter__(s): return s\nclass C:\n    def __init__(s): s.it=It()\n    def __call__(s,x): return next(s.it)\nf=C()",
+    "counter of itertools": "import itertools\nC = itertools.count()\ndef f(x): return next(C)",
+    "cycle of itertools": "import itertools\nclass R:\n    def __init__(self): self.c = itertools.cycle([1, 2, 3])\n    def __call__(self, x): return next(self.c)\nf = R()",
+    "counter as a default": "import itertools\ndef f(x, c=itertools.count()): return next(c, None)",
+    "method that a global holds": "L = []\nput = L.append\ndef f(x):\n    put(x)\n    return x",
+    "method that a cell holds": "def make():\n    put = [].append\n    def f(x): return put(x)\n    return f\nf = make()",
+    "method that a default holds": "def f(x, put=set().add):\n    put(x)\n    return x",
+    "method in a list": "L = []\nPUTS = [L.append]\ndef f(x):\n    for put in PUTS: put(x)\n    return L",
+    "method that a library calls": "L = []\nput = L.append\ndef f(x): return list(map(put, [x]))",
+    "hash": "import hashlib\nH = hashlib.sha256()\ndef f(x):\n    H.update(bytes([x]))\n    return H.hexdigest()",
+    "hash by blake2b": "import hashlib\nH = hashlib.blake2b()\ndef f(x):\n    H.update(bytes([x]))\n    return H.hexdigest()",
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import defaultdict
-from types import CodeType, FunctionType, MethodType, ModuleType
+from types import BuiltinMethodType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -134,6 +134,10 @@ class _Search:
             elif isinstance(value, functools.partial | MethodType):
                 for function, bound in self._targets._runs(value, [], {}):
                     self._run(function, bound, 0)
+            elif isinstance(value, BuiltinMethodType) and method_writes(
+                value.__self__, value.__name__
+            ):
+                self._changed_items(value.__self__)  # as `put = SEEN.append` outside of f
         return self._state
 
     def _run_method(self, kind: type, name: str, function: FunctionType, owner: str) -> None:
@@ -196,7 +200,9 @@ class _Search:
         name = called.name if isinstance(called, Dotted) else ""
         for at in written_arguments(called, name):
             for value in arguments[at] if at < len(arguments) else ():
-                self._changed(value)
+                # An iterator of the user's own says itself what it writes.
+                if called is not next or is_library_class(type(value)):
+                    self._changed(value)
         for value in keywords.get("out", ()):
             self._changed(value)
         for value in (each for found in (*arguments, *keywords.values()) for each in found):

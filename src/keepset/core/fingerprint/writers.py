@@ -34,6 +34,7 @@ _ARRAY_MUTATORS = {
 }
 # Functions that write one of their arguments, by the argument's number.
 _FUNCTIONS = {
+    "builtins": {"next": 0},
     "bisect": {"insort": 0, "insort_left": 0, "insort_right": 0},
     "heapq": {
         **dict.fromkeys(("heapify", "heappop", "heappush", "heappushpop", "heapreplace"), 0),
@@ -48,6 +49,8 @@ _FUNCTIONS = {
     ),
     "random": {"shuffle": 0},
 }
+# Where the objects that hashlib makes come from.
+_HASHES = {"_hashlib", "_blake2", "_md5", "_sha1", "_sha2", "_sha256", "_sha3", "_sha512"}
 # What asks a random generator for its state moves nothing.
 _ASKING = {"bit_generator", "get_state", "getstate", "spawn", "seed_seq", "state"}
 
@@ -84,6 +87,8 @@ def method_writes(value: Any, name: str) -> bool:
         return name in _ARRAY_MUTATORS
     if is_tensor(value):
         return name.endswith("_") and not name.endswith("__")
+    if type(value).__module__ in _HASHES:
+        return name == "update"
     if name not in _MUTATORS or not (is_container(value) or isinstance(value, _LIKE_CONTAINERS)):
         return False
     # A method of the user's own says itself what it writes.
