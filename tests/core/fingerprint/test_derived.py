@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -190,3 +192,26 @@ WRAPPERS = {
 def test_attributes_of_wrappers_count(load: Load, source: str) -> None:
     digests = [fingerprint_of_value(load(source.format(n)).f).digest for n in (1, 1, 2)]
     assert digests[0] == digests[1] != digests[2]
+
+
+class LeavesBehind:
+    """A model whose copies do without what it can do without."""
+
+    def __init__(self, weight: float, client: Any = None) -> None:
+        self.name, self.weight, self.client = "model", weight, client
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"name": self.name}
+
+    def __call__(self, x: float) -> float:
+        return self.weight * x
+
+
+def test_what_a_copy_would_not_get_counts_all_the_same() -> None:
+    digests = {fingerprint_of_value(LeavesBehind(weight)).digest for weight in (2.0, 3.0)}
+    assert len(digests) == 2
+
+
+def test_what_is_left_behind_because_it_has_no_content_is_no_error() -> None:
+    one, other = (fingerprint_of_value(LeavesBehind(2.0, threading.Lock())) for _ in range(2))
+    assert one.digest == other.digest

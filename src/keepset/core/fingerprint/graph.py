@@ -120,7 +120,9 @@ class Graph:
         while todo:
             vertex = todo.pop()
             for part, inner in vertex.edges:
-                if inner is not None and inner not in found and not mask.hides_part(vertex, part):
+                if inner is None or inner in found or part.optional:
+                    continue
+                if not mask.hides_part(vertex, part):
                     found.add(inner)
                     todo.append(inner)
         for vertex, problem in self._problems.items():

@@ -12,7 +12,7 @@ import enum
 import functools
 import warnings
 from collections.abc import Iterator
-from types import MemberDescriptorType
+from types import CodeType, FunctionType, MemberDescriptorType
 from typing import Any
 
 import numpy as np
@@ -168,12 +168,45 @@ def _state(value: Any, state: tuple[Any, ...]) -> Iterator[Part]:
     if not isinstance(attributes, dict) and _is_copied_by_library(kind):
         # A library's class says what a copy gets, and knows nothing of what the user added.
         yield from _own_attributes(value)
+    if not is_library_class(kind) and not _has_default_state(kind):
+        yield from _left_behind(value, attributes if isinstance(attributes, dict) else {})
     if items is not None:
         yield part("items", bounded(items))
     if pairs is not None:
         yield part("items", _mapping(bounded(pairs)))
     if setter is not None:
         yield part("state setter", setter)
+
+
+def _names_used(kind: type) -> set[str]:
+    """The names that the methods of a class use, but for those that make and copy its objects."""
+    functions = [
+        getattr(item, "fget", getattr(item, "__func__", item))
+        for base in kind.__mro__
+        for name, item in vars(base).items()
+        if name not in _COPYING and name not in ("__init__", "__new__", "__setstate__")
+    ]
+    codes = [each.__code__ for each in functions if isinstance(each, FunctionType)]
+    names: set[str] = set()
+    while codes:
+        code = codes.pop()
+        names.update(code.co_names)
+        codes += [each for each in code.co_consts if isinstance(each, CodeType)]
+    return names
+
+
+def _left_behind(value: Any, state: dict[Any, Any]) -> Iterator[Part]:
+    """The attributes that a copy would not get, and that methods of the object use all the same.
+
+    Those without content, for which they are often left behind, count by their type.
+    """
+    used = _names_used(type(value))
+    for each in _own_attributes(value):
+        name = each.label.removeprefix("attribute ")
+        if name not in state and name in used:
+            found = Part(f"attribute {name}", each.value, f"left behind {name}".encode())
+            found.optional = True
+            yield found
 
 
 def _mapping(pairs: list[Any]) -> Any:
