@@ -4,6 +4,10 @@
 
 from __future__ import annotations
 
+import argparse
+import logging
+import string
+import types
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -11,7 +15,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from keepset.core.fingerprint import Facts, fingerprint_of_value, fingerprints_of_values, plain
+from keepset.core.fingerprint import (
+    Facts,
+    fingerprint_of_value,
+    fingerprints_of_values,
+    library_state,
+    plain,
+)
 from keepset.errors import FingerprintError
 
 Load = Callable[..., ModuleType]
@@ -388,8 +398,9 @@ def test_functions_without_own_state_are_fixed() -> None:
     assert found.fixed == found.firm == found.digest
 
 
-def test_state_of_library_objects_is_not_firm() -> None:
-    import string
+def test_state_of_objects_that_settle_is_not_firm(monkeypatch: pytest.MonkeyPatch) -> None:
+    # As if it were a library of models.
+    monkeypatch.setattr(library_state, "_SETTLING", {"string"})
 
     class Model(string.Formatter):
         pass
@@ -405,6 +416,39 @@ def test_state_of_library_objects_is_not_firm() -> None:
     assert after.fixed != before.fixed
     assert after.firm == before.firm
     formatter = Model()
+    assert facts(f).firm != before.firm
+
+
+def _configuration() -> Any:
+    import configparser
+
+    made = configparser.ConfigParser()
+    made.read_dict({"a": {"scale": "1"}})
+    return made
+
+
+SETTINGS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
+    "Namespace": (lambda: argparse.Namespace(scale=1), lambda each: setattr(each, "scale", 2)),
+    "SimpleNamespace": (
+        lambda: types.SimpleNamespace(scale=1),
+        lambda each: setattr(each, "scale", 2),
+    ),
+    "ConfigParser": (_configuration, lambda each: each.set("a", "scale", "2")),
+    "Template": (lambda: string.Template("$a"), lambda each: setattr(each, "template", "$b")),
+    "Formatter": (lambda: logging.Formatter("%(name)s"), lambda each: setattr(each, "_fmt", "b")),
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_settings_that_libraries_hold_are_firm(name: str) -> None:
+    make, change = SETTINGS[name]
+    settings = make()
+
+    def f(x: Any) -> Any:
+        return settings, x
+
+    before = facts(f)
+    change(settings)
     assert facts(f).firm != before.firm
 
 

@@ -8,32 +8,32 @@ from keepset.core.fingerprint.graph import Mask
 from keepset.core.fingerprint.origin import is_library_class, library_of
 from keepset.core.fingerprint.sketch import Part
 from keepset.core.fingerprint.vertex import Vertex
+from keepset.core.fingerprint.writers import is_random_generator
 
-_KINDS = {"object", "tokenizer", "generator", "compiled function"}
-# Whose objects are data, and not something that works: they count in every digest.
-_DATA = {
-    *(
-        "array",
-        "builtins",
-        "collections",
-        "ctypes",
-        "datetime",
-        "decimal",
-        "fractions",
-        "ipaddress",
-    ),
-    *("pathlib", "re", "struct", "types", "typing", "uuid", "zoneinfo"),
-    *("awkward", "numpy", "pandas", "polars", "pyarrow", "scipy", "shapely", "xarray"),
+# What may change as it is used, whatever library it is of.
+_KINDS = {"tokenizer", "generator", "compiled function"}
+# Whose objects work, and may load or build parts of themselves on first use. All others are data,
+# settings for one, and count in every digest.
+_SETTLING = {
+    *("catboost", "gensim", "lightgbm", "nltk", "onnxruntime", "sklearn", "spacy", "thinc"),
+    *("diffusers", "peft", "sentence_transformers", "sentencepiece", "tiktoken", "timm"),
+    *("tokenizers", "torch", "torchaudio", "torchtext", "torchvision", "transformers"),
+    *("equinox", "flax", "haiku", "jax", "jaxlib", "keras", "tensorflow", "tensorflow_text"),
+    *("numba", "PIL", "stanza", "tf_keras", "xgboost"),
 }
+# Objects of these libraries that hold settings.
+_SETTINGS = ("Args", "Arguments", "Config", "Configuration", "Options")
 
 
 def has_library_state(vertex: Vertex) -> bool:
     """Whether a value is an object of a library class that may change as it is used."""
-    if vertex.sketch is None or vertex.sketch.kind not in _KINDS:
+    kind, sketch = type(vertex.value), vertex.sketch
+    if sketch is None or not is_library_class(kind):
         return False
-    kind = type(vertex.value)
-    is_data = library_of(kind) in _DATA and vertex.sketch.kind != "generator"
-    return not is_data and is_library_class(kind)
+    if sketch.kind in _KINDS:
+        return True
+    settles = sketch.kind == "object" and library_of(kind) in _SETTLING
+    return (settles and not kind.__name__.endswith(_SETTINGS)) or is_random_generator(vertex.value)
 
 
 class WithoutLibraryState:
