@@ -24,7 +24,7 @@ HIDDEN = _words("""
     clientSecret SECRET_KEY db_password dbPassword DB_PWD DB_PASS ssh_passphrase basic_auth
     auth_header Authorization x-api-key X-Auth-Token Set-Cookie session_cookie private_key
     encryption_key account_key sas_token auth_tokens api_keys gcp_credentials jwt my_key
-    connection_string _token __password wandb_key
+    connection_string _token __password wandb_key pw db_pw dbpass mypassword userpasswd smtpPass
 """)
 
 SHOWN = _words("""
@@ -33,7 +33,7 @@ SHOWN = _words("""
     authority author_name keypoints key_points key_frames keyboard monkey sort_key primary_key
     foreign_key feature_key label_key image_key keys key_name keyword turkey secretary passage
     compass cookie_name token_url auth_url password_length credentials_path key_func first_pass
-    partition_key group_key public_key secret_name cookiecutter value_key index_key
+    partition_key group_key public_key secret_name cookiecutter value_key index_key pwm bypass
 """)
 
 
@@ -72,6 +72,10 @@ TEXTS = [
     ("https://api.example.com/v1?key=Zx81q", "Zx81q"),
     ("AccountName=a;AccountKey=abcDEF12==;EndpointSuffix=x", "abcDEF12=="),
     ("host=db password=hunter2 user=bob", "hunter2"),
+    ('{"user": "bob", "password": "hunter"}', '"hunter"'),
+    ("{'password':'hunter'}", "'hunter'"),
+    ("user: bob\npassword: hunter2\n", "hunter2"),
+    ("psql --password=hunter -U bob", "hunter"),
     ("Bearer abc.def-123", "abc.def-123"),
     ("Authorization: Basic Ym9iOmh1bnRlcjI=", "Ym9iOmh1bnRlcjI="),
     ("id AKIAIOSFODNN7EXAMPLE", "AKIAIOSFODNN7EXAMPLE"),
@@ -106,6 +110,9 @@ def test_secrets_are_found_by_their_shape(text: str, secret: str) -> None:
         "abfss://container@account.dfs.core.windows.net/x",
         "ssh://git@github.com/a/b.git",
         "bob@example.com",
+        "password: the one of the server",
+        "api_key: str, and auth: Optional[str]",
+        '{"token": "image", "author": "bob"}',
         "https://example.com/a?page=2&sort_key=name&X-Amz-Date=20260101",
         "key=%s token={}",
         "the bearer of the message, and a basic understanding",
@@ -140,6 +147,15 @@ SOURCES = [
     'def f(x):\n    os.environ.setdefault("API_KEY", "hunter2")\n    return x',
     'def f(x):\n    client.set_api_key("hunter2")\n    return x',
     'def f(x):\n\n    def g(password="hunter2"):\n        return password\n    return g()',
+    'def f(x):\n    password = decrypt(x, "hunter2")\n    return x',
+    'def f(x):\n    password = "{}".format("hunter2")\n    return x',
+    'def f(x):\n    (user, (host, password)) = "bob", ("h", "hunter2")\n    return x',
+    'def f(x):\n    user, *passwords = "bob", "a", "hunter2"\n    return x',
+    'def f(x):\n    *_, password = "bob:hunter2".split(":")\n    return x',
+    'def f(x):\n    for password in ("a", "hunter2"):\n        x += login(password)\n    return x',
+    'def f(x):\n    return [u for u, password in [("bob", "hunter2")]]',
+    'def f(x):\n\n    def password():\n        return "hunter2"\n    return password()',
+    'lambda x: call(x, auth=HTTPBasicAuth("bob", "hunter2"))',
     'def f(x):\n    return f"https://bob:hunter2@host/{x}"',
     'def f(x):\n    """Use https://bob:hunter2@host."""\n    return x',
 ]
@@ -152,10 +168,10 @@ def test_literals_in_source_are_hidden_and_can_be_filled_in_again(source: str) -
     assert masked.hidden
     assert masked_source(masked.text).text == masked.text
     # What a placeholder stands for is the whole literal.
+    constants = [each.value for each in ast.walk(ast.parse(source)) if type(each) is ast.Constant]
+    whole = {placeholder(each): each for each in constants if isinstance(each, str | bytes)}
     literals = {
-        shown: shown.replace(placeholder("hunter2"), "hunter2").replace(
-            placeholder("bob:hunter2"), "bob:hunter2"
-        )
+        shown: whole.get(shown, shown.replace(placeholder("bob:hunter2"), "bob:hunter2"))
         for shown in masked.hidden
     }
     assert ast.dump(ast.parse(filled_source(masked.text, literals))) == ast.dump(ast.parse(source))

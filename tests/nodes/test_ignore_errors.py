@@ -96,7 +96,7 @@ def test_functions_that_cannot_be_called_are_not_skipped(
     ],
 )
 def test_functions_that_return_what_no_stage_can_use_are_not_skipped(
-    stage: Callable[[ks.Dataset[Any]], ks.Dataset[Any]],
+    stage: Callable[[ks.Dataset], ks.Dataset],
 ) -> None:
     with pytest.raises(ks.ResultError):
         list(stage(ks.Dataset.range(3)).ignore_errors())

@@ -11,6 +11,7 @@ from typing import Any, Final
 from keepset.core.record import record
 from keepset.core.secrets import (
     NONE,
+    SURE,
     Mask,
     is_secret,
     placeholder,
@@ -42,7 +43,7 @@ class MaskedSource:
 
 # What every name of a secret has.
 _NAMES: Final = re.compile(
-    "key|token|secret|pass|pwd|cred|auth|cookie|bearer|jwt|connection|options|kwargs", re.IGNORECASE
+    "key|token|secret|pass|pw|cred|auth|cookie|bearer|jwt|connection|options|kwargs", re.IGNORECASE
 )
 
 
@@ -92,6 +93,11 @@ class _Masking(ast.NodeTransformer):
 
     def _mark(self, node: ast.AST | None, name: str, strength: int) -> None:
         """Note which literals go by a name: those whose value the named thing gets."""
+        if strength >= SURE:
+            for constant in _constants(node):
+                if self._names.get(id(constant), ("", NONE))[1] < strength:
+                    self._names[id(constant)] = name, strength
+            return
         match node:
             case ast.Constant() if self._names.get(id(node), ("", NONE))[1] < strength:
                 self._names[id(node)] = name, strength
@@ -140,10 +146,19 @@ def _named_values(node: ast.AST) -> Iterator[tuple[str, ast.AST | None]]:
     match node:
         case ast.Assign(targets=targets, value=value):
             for target in targets:
-                yield _name_of(target), value
-                if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
-                    for each, item in zip(target.elts, value.elts, strict=False):
-                        yield _name_of(each), item
+                yield from _assigned(target, value)
+        case (
+            ast.For(target=target, iter=value)
+            | ast.AsyncFor(target=target, iter=value)
+            | ast.comprehension(target=target, iter=value)
+        ):
+            items = value.elts if isinstance(value, ast.Tuple | ast.List | ast.Set) else [value]
+            for item in items:
+                yield from _assigned(target, item)
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+            for each in ast.walk(node):
+                if isinstance(each, ast.Return | ast.Yield):
+                    yield name, each.value
         case (
             ast.AnnAssign(target=target, value=value)
             | ast.AugAssign(target=target, value=value)
@@ -177,6 +192,55 @@ def _named_values(node: ast.AST) -> Iterator[tuple[str, ast.AST | None]]:
             yield from zip(names[len(names) - len(defaults) :], defaults, strict=True)
             names = [each.arg for each in arguments.kwonlyargs]
             yield from zip(names, arguments.kw_defaults, strict=True)
+
+
+def _assigned(target: ast.AST, value: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    """The names in a target, each with what it gets, as far as the source says so."""
+    if isinstance(target, ast.Starred):
+        target = target.value
+    if not isinstance(target, ast.Tuple | ast.List):
+        yield _name_of(target), value
+        return
+    items: list[ast.AST] = [value] * len(target.elts)
+    if isinstance(value, ast.Tuple | ast.List) and not _stars(value):
+        stars, more = _stars(target), len(value.elts) - len(target.elts)
+        if stars:
+            # What a star takes is as long as the others leave.
+            rest = ast.Tuple(value.elts[stars[0] : stars[0] + more + 1], ast.Load())
+            items = [*value.elts[: stars[0]], rest, *value.elts[stars[0] + more + 1 :]]
+        elif not more:
+            items = list(value.elts)
+    for each, item in zip(target.elts, items, strict=False):
+        yield from _assigned(each, item)
+
+
+def _stars(node: ast.Tuple | ast.List) -> list[int]:
+    return [i for i, each in enumerate(node.elts) if isinstance(each, ast.Starred)]
+
+
+def _constants(node: ast.AST | None) -> Iterator[ast.Constant]:
+    """The literals that may be part of a value, and not those that only say where it is."""
+    match node:
+        case None | ast.Compare():
+            return
+        case ast.Constant():
+            yield node
+        case ast.Subscript(value=inner):
+            yield from _constants(inner)
+        case ast.Dict(values=items):
+            for item in items:
+                yield from _constants(item)
+        case ast.IfExp(body=body, orelse=other):
+            yield from _constants(body)
+            yield from _constants(other)
+        case ast.Call(func=function, args=arguments, keywords=keywords):
+            called = _name_of(function)
+            yield from _constants(function)
+            for argument in (*arguments[called in _WITH_DEFAULT :], *keywords):
+                yield from _constants(argument)
+        case _:
+            for child in ast.iter_child_nodes(node):
+                yield from _constants(child)
 
 
 def _name_of(node: ast.AST) -> str:

@@ -28,7 +28,7 @@ def _words(text: str) -> frozenset[str]:
 # Any of these words makes a name a secret's.
 _ALWAYS: Final = _words(
     """
-    secret secrets password passwords passwd passwds pwd pwds passphrase passphrases passcode
+    secret secrets password passwords passwd passwds pwd pwds pw pws passphrase passphrases passcode
     credential credentials cred creds auth oauth authorization bearer cookie cookies jwt apikey
     apikeys apitoken apisecret accesskey accesstoken secretkey privatekey accountkey authkey
     authtoken sessionkey sessiontoken sharedkey signingkey encryptionkey pgpassword
@@ -103,14 +103,18 @@ def strength_of_name(name: str) -> int:
         return ALL
     if words[-1] in _ABOUT or ("public" in found and not found & {"private", "secret"}):
         return NONE
-    if found & _ALWAYS or {"connection", "string"} <= found:
+    # Also where words are written together: mypassword, dbpass.
+    has_password = any(word.endswith(("password", "passwd")) for word in words)
+    if found & _ALWAYS or has_password or {"connection", "string"} <= found:
         return SURE
     if found & {"key", "token"}:
         if found & _OWNERS:
             return SURE
         return NONE if found & _HARMLESS else WEAK
     is_owned = found & {"keys", "tokens"} and found & _OWNERS
-    return SURE if is_owned or (words[-1] == "pass" and found & _LOGINS) else NONE
+    login = words[-1].removesuffix("pass")
+    is_pass = words[-1] == f"{login}pass" and (login in _LOGINS or (not login and found & _LOGINS))
+    return SURE if is_owned or is_pass else NONE
 
 
 def is_secret(value: Any, strength: int) -> bool:
@@ -155,7 +159,9 @@ class Mask:
             return text
         for pattern in _patterns():
             text = pattern.sub(_replaced, text)
-        return _pairs().sub(_replaced_pair, text) if "=" in text else text
+        if "=" in text:
+            text = _pairs().sub(_replaced_pair, text)
+        return _items().sub(_replaced_item, text) if ":" in text else text
 
     def whole(self, value: Any, strength: int) -> Any:
         """A single value as text without secrets, however long; itself if it has none."""
@@ -249,21 +255,41 @@ def _replaced_pair(found: re.Match[str]) -> str:
     return f"{found['before'] or ''}{name}={placeholder(value)}" if is_hidden else found[0]
 
 
+def _replaced_item(found: re.Match[str]) -> str:
+    group = "plain" if found["quoted"] is None else "quoted"
+    value = found[group]
+    # Without quotes, a word may be part of a text for people: "password: the one of the server".
+    is_hidden = group == "quoted" or not value.replace("_", "").replace(".", "").isalpha()
+    if not is_hidden or value[0] in "%$<{" or strength_of_name(found["name"]) < SURE:
+        return found[0]
+    start, end = (edge - found.start() for edge in found.span(group))
+    return found[0][:start] + placeholder(value) + found[0][end:]
+
+
 # Compiling these takes longer than importing the rest of this file.
 
 
 @cache
 def _maybe() -> re.Pattern[str]:
     """What every text has that one of the patterns can match."""
-    return re.compile(r"[\w.~+/:-]{16}|://|=|PRIVATE KEY|(?i:bearer|basic) ")
+    return re.compile(r"[\w.~+/:-]{16}|:|=|PRIVATE KEY|(?i:bearer|basic) ")
 
 
 @cache
 def _pairs() -> re.Pattern[str]:
     """``name=value`` as in the query of a URL, or in a connection string."""
     return re.compile(
-        r"(?:(?P<before>[?&])|(?<=[;\s\"'])|^)(?P<name>[A-Za-z][\w.-]*)=(?P<value>[^&;\s\"'{}#]+)",
+        r"(?:(?P<before>[?&])|(?<=[;\s\"'])|(?<=[\s\"']-)|(?<=--)|^)(?P<name>[A-Za-z][\w.-]*)=(?P<value>[^&;\s\"'{}#]+)",
         re.MULTILINE,
+    )
+
+
+@cache
+def _items() -> re.Pattern[str]:
+    """``"name": "value"`` as in JSON, or ``name: value`` as in YAML and in headers."""
+    return re.compile(
+        r"(?<![\w.-])(?P<name>[A-Za-z_][\w.-]*)[\"']?\s*:\s*"
+        r"(?:(?P<quote>[\"'])(?P<quoted>[^\"']+)(?P=quote)|(?P<plain>[^\s\"',;{}\[\]()]+))"
     )
 
 
