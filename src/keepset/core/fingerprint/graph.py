@@ -119,10 +119,12 @@ class Graph:
         found, todo = set(self.roots), list(self.roots)
         while todo:
             vertex = todo.pop()
+            # What an iterator goes through was given to it, and not made by the functions.
+            is_iterator = hasattr(type(vertex.value), "__next__") and mask.hides(vertex)
             for part, inner in vertex.edges:
                 if inner is None or inner in found or part.optional:
                     continue
-                if not mask.hides_part(vertex, part):
+                if is_iterator or not mask.hides_part(vertex, part):
                     found.add(inner)
                     todo.append(inner)
         for vertex, problem in self._problems.items():
