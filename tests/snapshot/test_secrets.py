@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import gzip
+import re
 import warnings
 import zlib
 from collections.abc import Callable, Iterator
@@ -11,6 +12,7 @@ from os import environ
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
 import keepset as ks
@@ -79,6 +81,18 @@ def prefixed(api_key: str, x: Any) -> Any:
     return x
 
 
+def numbers(count: Any, api_key: Any) -> Iterator[int]:
+    yield from range(int(count))
+
+
+api_keys = np.array([b"Zq-array-7756", b"Zq-array-7757"], object)
+URLS = np.array([b"https://bob:Zq-array-7758@host/a"], object)
+
+
+def with_array(x: Any) -> Any:
+    return x + len(api_keys) * 0 + len(URLS) * 0
+
+
 class Settings:
     SIZE = 3
     DB_PASSWORD = "Zq-class-7753"
@@ -94,6 +108,9 @@ PIPELINES: dict[str, Callable[[], ks.Dataset]] = {
     "positional": lambda: ks.Dataset.range(3).map(functools.partial(prefixed, "Zq-argument-7752")),
     "environment": lambda: ks.Dataset.range(3).map(lambda x: x + len(environ) * 0),
     "class": lambda: ks.Dataset.range(3).map(lambda x: x + Settings.SIZE * 0),
+    "name": lambda: ks.Dataset.range(3).map(used, name=f"with {API_KEY} and {SHAPED}"),
+    "generator": lambda: ks.Dataset.from_generator(numbers, args=(2, "Zq-generator-7755")),
+    "array": lambda: ks.Dataset.range(3).map(with_array),
     "inner": lambda: ks.Dataset.range(3).flat_map(lambda x: ks.Dataset.range(2).map(used)),
 }
 # As if this file were a script: what it defines is told by value, with all that it uses.
@@ -103,7 +120,7 @@ pytestmark = pytest.mark.usefixtures("as_script")
 @pytest.fixture
 def as_script(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UNNAMED", "Zq-environment-7754")
-    for function in (used, others, objects, clients, send, add, prefixed):
+    for function in (used, others, objects, clients, send, add, prefixed, numbers, with_array):
         monkeypatch.setattr(function, "__module__", "__main__")
 
 
@@ -187,6 +204,20 @@ def test_a_recipe_asks_for_its_secrets_and_runs_with_them() -> None:
     changed = {**data, "1.function > used > API_KEY": "another"}
     with pytest.raises(RecipeError, match="not what it was"):
         ks.from_recipe(recipe, trust=True, data=changed, on_change="error")
+
+
+def test_a_recipe_asks_for_texts_in_arrays_and_for_paths() -> None:
+    urls = ["https://bob:Zq-1@host/a", "https://host/b"]
+    recipe = ks.Dataset.from_tensor_slices(urls).to_recipe()
+    assert "Zq" not in recipe.to_json()
+    again = ks.from_recipe(recipe, data={"0.tensors[0]": urls[0]})
+    assert list(again) == [url.encode() for url in urls]
+    path = Path("data") / "sk-Zqshape7740abcdefghijkl"
+    recipe = ks.Dataset.range(2).map(lambda x: str(path)).to_recipe()
+    assert "Zq" not in recipe.to_json()
+    [name] = re.findall(r'"\$secret": "([^"]*)"', recipe.to_json())
+    again = ks.from_recipe(recipe, data={name: str(path)}, trust=True)
+    assert list(again) == [str(path).encode()] * 2
 
 
 def test_no_recipe_is_stored_if_none_is_wanted(tmp_path: Path) -> None:

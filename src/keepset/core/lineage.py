@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from types import FunctionType
 from typing import Any
 
 from keepset.core.node import Node
-from keepset.core.secrets import Mask
+from keepset.core.secrets import Mask, secret_texts, secrets_of_function, strength_of_name
 
 
 class Lineage:
@@ -28,7 +29,7 @@ class Lineage:
 
     @classmethod
     def of(cls, node: Node) -> Lineage:
-        mask = Mask()  # a title may name a place by a signed URL
+        mask = mask_of(node)
         return cls([(mask.text(each.title), len(each.inputs)) for each in node.walk()])
 
     def to_json(self) -> list[list[Any]]:
@@ -61,3 +62,15 @@ class Lineage:
                 waiting.append((f"{rest}└ ", f"{rest}  "))
                 waiting += [(f"{rest}├ ", f"{rest}│ ")] * (inputs - 1)
         return "\n".join(lines)
+
+
+def mask_of(node: Node) -> Mask:
+    """Hides what is secret in the titles of stages: by its shape, or elsewhere in the pipeline."""
+    known: set[str] = set()
+    for each in node.walk():
+        for name, value in each.parameters.items():
+            if isinstance(value, FunctionType):
+                known |= secrets_of_function(value)
+            elif not callable(value):
+                known |= secret_texts(value, strength_of_name(name))
+    return Mask(known)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import cache, lru_cache
 from itertools import pairwise
 from types import FunctionType, MethodType
@@ -234,6 +235,19 @@ def secret_texts(value: Any, strength: int = NONE, depth: int = 4) -> set[str]:
             found |= secret_texts(item, max(strength, own), depth - 1)
     pair = strength_of_pair(value)
     return found | secret_texts(value[1], pair, depth - 1) if pair else found
+
+
+def secrets_of_function(function: FunctionType) -> set[str]:
+    """The texts that are secret by the names of the variables by which a function uses them."""
+    found: set[str] = set()
+    code, outside = function.__code__, function.__globals__
+    for name in code.co_names:
+        if name in outside:
+            found |= secret_texts(outside[name], strength_of_name(name))
+    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+        with suppress(ValueError):  # not assigned yet
+            found |= secret_texts(cell.cell_contents, strength_of_name(name))
+    return found
 
 
 def _replaced(found: re.Match[str]) -> str:

@@ -160,7 +160,9 @@ class RecipeReader:
         shape = told.get("shape")
         if "strings" in told:
             items = np.empty(len(told["strings"]), object)
-            items[:] = list(map(self._value, told["strings"]))
+            texts = map(self._value, told["strings"])
+            # A secret among them may be given as a text.
+            items[:] = [text.encode() if isinstance(text, str) else text for text in texts]
             return items.reshape(shape)
         dtype = as_dtype(told["dtype"])
         assert not isinstance(dtype, StringType)
@@ -335,7 +337,7 @@ _RULES: Final[dict[str, Callable[[RecipeReader, Any, dict[str, Any]], Any]]] = {
     "$module": RecipeReader._module,
     "$object": RecipeReader._object,
     "$partial": RecipeReader._partial,
-    "$path": _plain(pathlib.Path),
+    "$path": lambda self, told, rest: pathlib.Path(self._value(told)),
     "$random": _plain(lambda told: Randomness(told["seed"], told.get("rerandomize", True))),
     "$range": _plain(lambda told: range(*told)),
     "$rows": RecipeReader._rows,

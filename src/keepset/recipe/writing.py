@@ -109,7 +109,7 @@ class RecipeWriter:
         if before and before != [number - 1]:
             stage["inputs"] = before
         if node.name is not None:
-            stage["name"] = node.name
+            stage["name"] = self._mask.text(node.name)
         for field in parameter_fields(type(node)):
             value = getattr(node, field.name)
             if self._names_files and field.name == "tensors":
@@ -119,7 +119,10 @@ class RecipeWriter:
                 continue
             if field.name != "name" and not is_default(field, value):
                 strength = strength_of_name(field.name)
-                stage[field.name] = self._value(value, field.name, strength)
+                if field.name == "args" and hasattr(node, "generator"):
+                    stage["args"] = {"$tuple": self._arguments(node.generator, value, "args")}
+                else:
+                    stage[field.name] = self._value(value, field.name, strength)
         self._numbers[id(node)] = number
         self.stages.append(stage)
         self.nodes.append(node)
@@ -159,11 +162,13 @@ class RecipeWriter:
             return self._dict(value, path, strength)
         if kind is tuple:
             return {"$tuple": self._items(value, path, strength)}
+        if isinstance(value, pathlib.PurePath) and self._mask.text(str(value)) != str(value):
+            return {"$path": self._value(str(value), path)}
         plain = _plain(value)
         if plain is not None:
             return plain
         if isinstance(value, np.ndarray):
-            return self._array(value, path)
+            return self._array(value, path, strength)
         if isinstance(value, Chunk):
             return self._chunk(value, path)
         if isinstance(value, Structure):
@@ -226,7 +231,7 @@ class RecipeWriter:
         pairs = [(self._value(key, path), written(key, item)) for key, item in value.items()]
         return {"$dict": [list(pair) for pair in pairs]}
 
-    def _array(self, value: Any, path: str) -> Any:
+    def _array(self, value: Any, path: str, strength: int) -> Any:
         if value.dtype == object:
             dtype = "string"
         elif is_numeric(value.dtype):
@@ -242,10 +247,11 @@ class RecipeWriter:
                 raise self._unwritable(path, "an array of Python objects")
             if sum(map(len, items)) > MOST_BYTES:
                 return self._named(value, path, dtype=dtype, shape=shape)
-            return {"$array": {"strings": [_text(item) for item in items], "shape": shape}}
+            told = [self._value(item, f"{path}[{i}]", strength) for i, item in enumerate(items)]
+            return {"$array": {"strings": told, "shape": shape}}
         if value.size <= _FEW_NUMBERS and value.dtype.kind in "biu":
-            told = {"dtype": dtype, "values": value.tolist()}
-            return {"$array": told if value.ndim == 1 else told | {"shape": shape}}
+            numbers = {"dtype": dtype, "values": value.tolist()}
+            return {"$array": numbers if value.ndim == 1 else numbers | {"shape": shape}}
         data = base64.b64encode(np.ascontiguousarray(value).tobytes()).decode()
         return {"$array": {"dtype": dtype, "bytes": data, "shape": shape}}
 
@@ -365,7 +371,7 @@ class RecipeWriter:
             return {
                 "$partial": {
                     "function": self._value(value.func, f"{path} > function"),
-                    "arguments": self._arguments(value, path),
+                    "arguments": self._arguments(value.func, value.args, f"{path} > argument"),
                     "keywords": self._dict(value.keywords, f"{path} > argument"),
                 }
             }
@@ -387,11 +393,10 @@ class RecipeWriter:
             raise self._unwritable(path, f"a value of type {type(value).__name__}")
         return {"$object": {"class": kind, "state": self._dict(dict(state), path, strength)}}
 
-    def _arguments(self, value: functools.partial[Any], path: str) -> list[Any]:
-        names = [positional_name(value.func, i) for i in range(len(value.args))]
+    def _arguments(self, function: Any, arguments: tuple[Any, ...], path: str) -> list[Any]:
         return [
-            self._value(item, f"{path} > argument", strength_of_name(name))
-            for name, item in zip(names, value.args, strict=True)
+            self._value(item, path, strength_of_name(positional_name(function, i)))
+            for i, item in enumerate(arguments)
         ]
 
     def _file_name(self, name: bytes, path: str) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
+from functools import partial
 from typing import Any
 
 from keepset.core.fingerprint import (
@@ -14,9 +15,11 @@ from keepset.core.fingerprint import (
     fingerprints_of_values,
     once,
 )
+from keepset.core.lineage import mask_of
 from keepset.core.node import Node
 from keepset.core.parameter import declared
 from keepset.core.random import Randomness
+from keepset.core.secrets import Mask
 from keepset.errors import InvalidArgumentError
 from keepset.snapshot.files.sources import FILES, Sources
 from keepset.storage.files import Listing, look_at
@@ -102,7 +105,7 @@ def identify(
         FingerprintError: Something has no content that could be compared.
         InvalidArgumentError: A name in ``ignore`` matches no variable.
     """
-    left_out, walk = Ignore(ignore), _Walk(looks or Looks())
+    left_out, walk = Ignore(ignore), _Walk(looks or Looks(), mask_of(node))
     make = walk.add(node)
     shards = None if shard_func is None else walk.note("shard_func", shard_func)
     # The versions of libraries are among what is spelled out.
@@ -166,8 +169,8 @@ class _Walk:
     A function of one stage may write what one of another stage reads.
     """
 
-    def __init__(self, looks: Looks) -> None:
-        self._looks = looks
+    def __init__(self, looks: Looks, mask: Mask) -> None:
+        self._looks, self._mask = looks, mask
         self.listings: list[Listing] = []
         self.values: list[tuple[str, Any]] = []
 
@@ -184,7 +187,7 @@ class _Walk:
         if listing is not None:
             self.listings.append(listing)
             files = Facts(listing.outline, FILES, str(listing))
-            return lambda _: combine(node.kind, node.title, [(FILES, files)])
+            return lambda _: combine(node.kind, self._mask.text(node.title), [(FILES, files)])
         named = list(_parameters(node))
         if (outside := self._looks.outside_of(node)) is not None:
             named.append((FILES, outside))
@@ -197,7 +200,7 @@ class _Walk:
                 facts = parent(found)
                 label = facts.kind if len(parents) == 1 else f"input {i}, {facts.kind}"
                 labelled.append((label, facts))
-            return combine(node.kind, node.title, labelled)
+            return combine(node.kind, self._mask.text(node.title), labelled)
 
         return make
 
@@ -212,6 +215,11 @@ def _parameters(node: Node) -> Iterator[tuple[str, Any]]:
         if not field.init or not declared(field).identity:
             continue
         value = getattr(node, field.name)
+        if node.kind == "from_generator" and (arguments := getattr(node, "args", None)):
+            # They go by the names of the generator's parameters, which may be those of secrets.
+            if field.name == "args":
+                continue
+            value = partial(value, *arguments) if field.name == "generator" else value
         if isinstance(value, Node) or _holds_nodes(value):
             continue
         if isinstance(value, Randomness):
