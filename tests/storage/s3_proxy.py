@@ -14,8 +14,9 @@ from typing import Any
 
 # What a rule may ask for: an answer with this status instead of the server's, a connection that
 # breaks before the request is passed on, one that breaks after it took effect, one that breaks
-# in the middle of the body, and one that stays silent until the proxy is closed.
-FAULTS = ("500", "503", "403", "unsent", "unanswered", "cut", "silent")
+# in the middle of the body, one that stays silent until the proxy is closed, and an answer that
+# breaks off in the middle of its body, or ends there as if it were whole.
+FAULTS = ("500", "503", "403", "unsent", "unanswered", "cut", "silent", "half", "short")
 
 Rule = Callable[[str, int], str | None]
 
@@ -99,11 +100,17 @@ class S3Proxy:
             _break_off(request)
             return
         request.send_response_only(status)
+        given = answer[: len(answer) // 2] if fault in ("half", "short") else answer
+        if fault == "short":
+            headers = [pair for pair in headers if pair[0].lower() != "content-length"]
+            headers.append(("Content-Length", str(len(given))))
         for name, value in headers:
             if name.lower() not in ("transfer-encoding", "connection"):
                 request.send_header(name, value)
         request.end_headers()
-        request.wfile.write(answer)
+        request.wfile.write(given)
+        if fault == "half":
+            _break_off(request)
 
     def _forward(
         self, request: BaseHTTPRequestHandler, body: bytes

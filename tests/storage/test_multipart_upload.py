@@ -236,3 +236,16 @@ def test_a_process_that_ends_leaves_no_object_half_written(
     with store.writer("x") as writer:
         writer.write(b"again")
     assert store.read("x") == b"again"
+
+
+@pytest.mark.parametrize("fault", ["half", "short"])
+def test_a_listing_that_breaks_off_is_repeated(proxy: S3Proxy, s3: Store, fault: str) -> None:
+    names = [f"some/{i}" for i in range(20)]
+    for name in names:
+        s3.put(name, b"x")
+    proxy.rule = fails("GET", fault, ONCE)
+    assert [info.name for info in s3.list("some/")] == sorted(names)
+    assert proxy.seen["GET"] == 2
+    proxy.rule = fails("GET", fault, ALWAYS)
+    with pytest.raises(StorageError, match="cannot list"):
+        s3.list("some/")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 from urllib.parse import quote, unquote
 
 from keepset.errors import InvalidArgumentError, StorageError
@@ -17,6 +17,9 @@ from keepset.storage.settle import UnclearAnswerError, create_settled
 from keepset.storage.store import ObjectInfo, ObjectWriter, Store, check_name, check_prefix
 
 T = TypeVar("T")
+
+# Of one listing, before the next one is an error.
+_MOST_BROKEN_ANSWERS: Final = 2
 
 
 def open_objects(url: str, **options: Any) -> ObjectStore:
@@ -119,7 +122,9 @@ class ObjectStore(Store):
     def list(self, prefix: str = "") -> Iterator[ObjectInfo]:
         folder = "/".join(filter(None, (self._prefix, check_prefix(prefix))))
         listing = partial(obstore().list, self._client, folder or None)
-        metas = self._run("list", self.object_url(prefix), lambda: listing().collect())
+        metas = self._run(
+            "list", self.object_url(prefix), lambda: _repeated(lambda: listing().collect())
+        )
         skip = len(self._prefix) + 1 if self._prefix else 0
         infos = (
             ObjectInfo(
@@ -215,6 +220,18 @@ class ObjectStore(Store):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _reopen, (self._base, self._prefix, self._options)
+
+
+def _repeated(listing: Callable[[], T]) -> T:
+    """A listing, asked for again if its answer broke off: obstore repeats requests alone."""
+    for _ in range(_MOST_BROKEN_ANSWERS):
+        try:
+            return listing()
+        except Exception as error:
+            reason = str(error).partition("\n")[0]
+            if not is_kind(error, "Generic") or "list response" not in reason:
+                raise
+    return listing()
 
 
 def _reopen(base: str, prefix: str, options: dict[str, Any]) -> ObjectStore:
