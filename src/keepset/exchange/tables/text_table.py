@@ -74,14 +74,14 @@ class TextTable(RowFile):
                     yield table, _Lines(self, block, None)
                     return
         records = self.records(block.data)
-        yield from self._sound(block, records, bad)
+        yield from self._sound(block, records, bad, _LineCount(block))
 
     def has_a_row_for_each(self, table: pa.Table, data: bytes) -> bool:
         """Whether there is one row for each record, so that lines can be told from rows."""
         return True
 
     def _sound(
-        self, block: Block, records: Sequence[Record], bad: BadRows
+        self, block: Block, records: Sequence[Record], bad: BadRows, count: _LineCount
     ) -> Iterator[tuple[pa.Table, _Lines]]:
         """Those of some records that can be parsed; halves until what is bad is alone."""
         if not records:
@@ -97,11 +97,11 @@ class TextTable(RowFile):
                     return
         if len(records) > 1:
             middle = len(records) // 2
-            yield from self._sound(block, records[:middle], bad)
-            yield from self._sound(block, records[middle:], bad)
+            yield from self._sound(block, records[:middle], bad, count)
+            yield from self._sound(block, records[middle:], bad, count)
             return
         [record] = records
-        line = block.line + line_ends(block.data[: record.start])
+        line = count.line_at(record.start)
         if record.is_closed:
             bad.note(line, self.complaint(block.data[record.start : record.stop]))
         else:
@@ -127,6 +127,18 @@ class TextTable(RowFile):
             else:
                 yield chunk
                 return
+
+
+class _LineCount:
+    """Counts lines up to places that come one behind the other, each part of the text once."""
+
+    def __init__(self, block: Block) -> None:
+        self._data, self._line, self._reached = block.data, block.line, 0
+
+    def line_at(self, place: int) -> int:
+        self._line += line_ends(self._data[self._reached : place])
+        self._reached = place
+        return self._line
 
 
 class _Lines:
