@@ -34,7 +34,8 @@ _log = logging.getLogger("keepset")
 
 _OWN_STATE = (
     "its functions hold state of their own, such as a cache or a counter, which an interrupted "
-    "pass does not leave behind for the next process"
+    "pass does not leave behind for the next process; if it does not change the elements, leave it "
+    'out with snapshot(path, ignore=["global NAME"]), and passes go on where they stopped'
 )
 _OTHERS = "the pipeline does not give the same elements again"
 
