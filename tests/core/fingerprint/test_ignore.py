@@ -109,3 +109,18 @@ def test_own_state_and_ignored_parts_go_together(load: Load) -> None:
     after = fingerprint_of_value(job.f, ignore=Ignore(["global LOG"]))
     assert after.digest != before.digest
     assert after.fixed == before.fixed
+
+
+def test_own_state_that_is_ignored_is_none() -> None:
+    facts = fingerprint_of_value(counting, ignore=Ignore(["global tally"]))
+    assert facts.fixed == facts.digest
+    assert fingerprint_of_value(counting).fixed != fingerprint_of_value(counting).digest
+
+
+tally = 0
+
+
+def counting(x: int) -> int:
+    global tally
+    tally += 1
+    return x

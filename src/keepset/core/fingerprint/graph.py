@@ -151,7 +151,7 @@ class Graph:
         """The digests of the roots, as if what the mask hides were not there."""
         touched = self._touched(mask)
         edges = {
-            vertex: [edge for edge in vertex.edges if not mask.hides_part(vertex, edge[0])]
+            vertex: [edge for edge in vertex.edges if not _is_hidden(mask, vertex, edge[0])]
             for vertex in touched
         }
         own = {vertex: _masked_own(vertex, mask) for vertex in touched}
@@ -207,7 +207,7 @@ class Graph:
                 if inner is not None:
                     above.setdefault(inner, []).append(vertex)
             hides = mask.hides(vertex) or mask.hidden_keys(vertex)
-            if hides or any(mask.hides_part(vertex, p) for p, _ in vertex.edges):
+            if hides or any(_is_hidden(mask, vertex, p) for p, _ in vertex.edges):
                 todo.append(vertex)
         touched = set(todo)
         while todo:
@@ -343,6 +343,11 @@ def _sketch_of_type(value: Any) -> Sketch:
     kind = type(value)
     parts = [Part(f"class {kind.__name__}", kind, b"class")]
     return Sketch("uncountable", f"{kind.__name__} object", parts=parts)
+
+
+def _is_hidden(mask: Mask, vertex: Vertex, part: Part) -> bool:
+    # What the user ignores counts for nothing, so there is nothing to hide.
+    return part.value is not _LEFT_OUT and mask.hides_part(vertex, part)
 
 
 def _masked_own(vertex: Vertex, mask: Mask) -> bytes:
