@@ -126,7 +126,7 @@ class Chunk:
         return Chunk.from_columns(structure, [self._columns[i] for i in places], self._length)
 
     def read_only(self) -> Chunk:
-        """The same elements, of which no array can be written to; for those who give them again."""
+        """The same elements with read-only arrays, for stages that yield them more than once."""
         if self._columns is not None:
             columns = [read_only_column(column) for column in self.columns]
             return Chunk.from_columns(self.structure, columns, self._length)

@@ -169,7 +169,7 @@ class _Feed:
         return self._gate.around(rows)
 
     def _is_private(self) -> bool:
-        """Whether nobody can hand the iterator to another thread while this chunk lasts.
+        """Whether no code can hand the iterator to another thread while this chunk lasts.
 
         A ``for`` statement over a dataset holds the only reference there is. From Python 3.14 on,
         a variable of the calling function may be lent without being counted.

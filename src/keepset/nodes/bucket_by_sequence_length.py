@@ -44,7 +44,7 @@ class BucketBySequenceLength(Node):
     pad_to_bucket_boundary: bool = False
     no_padding: bool = False
     drop_remainder: bool = False
-    wrap: Callable[[Node], Any] = parameter(recipe=False)  # whoever reads a recipe has its own
+    wrap: Callable[[Node], Any] = parameter(recipe=False)  # the reader of a recipe has its own
     source: Randomness = field(default_factory=lambda: Randomness(None))
 
     def __post_init__(self) -> None:

@@ -38,7 +38,7 @@ class GroupByWindow(Node):
     window_size: int | None = None
     window_size_func: Callable[[Any], Any] | None = None
     smallest_window: int = 1  # no window of window_size_func is smaller than this
-    wrap: Callable[[Node], Any] = parameter(recipe=False)  # whoever reads a recipe has its own
+    wrap: Callable[[Node], Any] = parameter(recipe=False)  # the reader of a recipe has its own
     source: Randomness = field(default_factory=lambda: Randomness(None))
 
     def __post_init__(self) -> None:

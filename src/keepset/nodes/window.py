@@ -31,7 +31,7 @@ class Window(Node):
     shift: int
     stride: int = 1
     drop_remainder: bool = False
-    wrap: Callable[[Node], Any] = parameter(recipe=False)  # whoever reads a recipe has its own
+    wrap: Callable[[Node], Any] = parameter(recipe=False)  # the reader of a recipe has its own
 
     def __post_init__(self) -> None:
         for name in ("size", "shift", "stride"):

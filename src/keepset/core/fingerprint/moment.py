@@ -22,7 +22,7 @@ class Moment:
     """As long as it lasts no array and no file changes, and each large one is looked at once.
 
     One that is entered again takes a large array for unchanged if a sample of it is. In a ``light``
-    one large arrays do not count: for those who want to know whether there is anything to count.
+    one large arrays do not count: enough to find out whether everything can be counted.
     """
 
     def __init__(self, *, light: bool = False) -> None:

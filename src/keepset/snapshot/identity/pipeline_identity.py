@@ -52,7 +52,7 @@ class Looks:
     To be held together with the stages, by whose ids it knows them.
 
     Args:
-        light: Do not look: for those who want to know whether the rest can be compared.
+        light: Do not look: enough to find out whether the rest can be compared.
     """
 
     def __init__(self, *, light: bool = False) -> None:
