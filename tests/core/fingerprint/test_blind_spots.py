@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -16,225 +17,367 @@ from keepset.core.fingerprint import Blind, Ignore, combine, fingerprint_of_valu
 
 Load = Callable[..., ModuleType]
 
-# Programs, and what is reported of their `f`: label, kind, and whether a file's name is constant.
+# Programs, and what is reported of their `f`: label, kind, and where the name of a file comes from.
 SPOTS = {
     "sys.modules": (
         "import sys\ndef f(x): return sys.modules['config'].SIZE",
         "use sys.modules",
         "code",
-        False,
+        "",
     ),
     "__subclasses__": (
         "class A: pass\ndef f(x): return A.__subclasses__()",
         "call type.__subclasses__",
         "code",
-        False,
+        "",
     ),
-    "open of a text": ("def f(x): return open('a.txt').read()", "call open", "file", True),
+    "open of a text": ("def f(x): return open('a.txt').read()", "call open", "file", "constant"),
     "open of a global": (
         "P = 'a.txt'\ndef f(x):\n    with open(P) as g: return g.read()",
         "call open",
         "file",
-        True,
+        "constant",
     ),
-    "open of the element": ("def f(x): return open(x).read()", "call open", "file", False),
+    "open of the element": ("def f(x): return open(x).read()", "call open", "file", "element"),
     "open of a part of the element": (
+        "def f(x):\n    path = x['path']\n    return open(path)",
+        "call open",
+        "file",
+        "element",
+    ),
+    "open of something made of the element": (
         "def f(x):\n    path = 'data/' + x['path']\n    return open(path)",
         "call open",
         "file",
-        False,
+        "derived",
+    ),
+    "open of the decoded element": (
+        "def f(x):\n    name = x.decode('utf-8')\n    return open(name)",
+        "call open",
+        "file",
+        "element",
+    ),
+    "open of a file next to the element": (
+        "def f(x): return open(x.replace(b'im', b'lab'))",
+        "call open",
+        "file",
+        "derived",
+    ),
+    "open of the element or a file next to it": (
+        "def f(x):\n    if x.endswith(b'g'): x = x[:-3] + b'txt'\n    return open(x)",
+        "call open",
+        "file",
+        "derived",
+    ),
+    "file next to the element by a path": (
+        "import os\nfrom pathlib import Path\ndef f(x): return Path(os.fsdecode(x)).with_suffix('.txt').read_text()",
+        "call Path.read_text",
+        "file",
+        "derived",
+    ),
+    "file in another folder": (
+        "import pathlib\ndef f(x):\n    p = pathlib.Path(x.decode())\n    return (p.parent.parent / 'labels' / p.name).read_text()",
+        "call Path.read_text",
+        "file",
+        "derived",
+    ),
+    "file next to the element by a text": (
+        "def f(x): return open(f'{x}.txt')",
+        "call open",
+        "file",
+        "derived",
+    ),
+    "helper with a file next to the element": (
+        "def read(p): return open(p)\ndef f(x): return read(x.replace('a', 'b'))",
+        "call open",
+        "file",
+        "derived",
+    ),
+    "helper of a helper with a file next to the element": (
+        "def read(p): return open(p)\ndef load(*, path): return read(path)\ndef f(x): return load(path=x + '.txt')",
+        "call open",
+        "file",
+        "derived",
+    ),
+    "helper that decodes": (
+        "def text(p): return p.decode()\ndef f(x): return open(text(x))",
+        "call open",
+        "file",
+        "element",
+    ),
+    "helper that makes another name": (
+        "def label(p): return p.replace('im', 'lab')\ndef f(x): return open(label(x))",
+        "call open",
+        "file",
+        "derived",
+    ),
+    "method with a file next to the element": (
+        "class C:\n    def read(self, p): return open(p)\n    def __call__(self, x): return self.read(x + '.txt')\nf = C()",
+        "call open",
+        "file",
+        "derived",
+    ),
+    "method with the element": (
+        "class C:\n    def read(self, p): return open(p)\n    def __call__(self, x): return self.read(x)\nf = C()",
+        "call open",
+        "file",
+        "element",
+    ),
+    "Path.exists": (
+        "from pathlib import Path\ndef f(x): return Path('a').exists()",
+        "call Path.exists",
+        "file",
+        "constant",
+    ),
+    "Path.cwd": (
+        "from pathlib import Path\ndef f(x): return str(Path.cwd())",
+        "call pathlib.Path.cwd",
+        "environment",
+        "",
+    ),
+    "configparser": (
+        "import configparser\ndef f(x):\n    c = configparser.ConfigParser()\n    c.read('a.ini')\n    return c['a']['b']",
+        "call ConfigParser.read",
+        "file",
+        "constant",
+    ),
+    "expandvars": (
+        "import os\ndef f(x): return os.path.expandvars('$HOME/a')",
+        "call os.path.expandvars",
+        "environment",
+        "",
+    ),
+    "pkgutil": (
+        "import pkgutil\ndef f(x): return pkgutil.get_data('keepset', 'py.typed')",
+        "call pkgutil.get_data",
+        "file",
+        "constant",
+    ),
+    "XML": (
+        "import xml.etree.ElementTree as ET\ndef f(x): return ET.parse('a.xml').getroot().tag",
+        "call xml.etree.ElementTree.parse",
+        "file",
+        "constant",
+    ),
+    "a seed that is None": (
+        "import numpy as np\nSEED = None\ndef f(x): return np.random.default_rng(SEED).random()",
+        "call numpy.random.default_rng",
+        "random",
+        "",
+    ),
+    "a seed that is None by default": (
+        "import random\ndef f(x, seed=None): return random.Random(seed).random()",
+        "call random.Random",
+        "random",
+        "",
+    ),
+    "strftime": (
+        "import time\ndef f(x): return time.strftime('%Y')",
+        "call time.strftime",
+        "clock",
+        "",
     ),
     "open of a local text": (
         "def f(x):\n    path = 'a' + '.txt'\n    return open(path)",
         "call open",
         "file",
-        True,
+        "constant",
     ),
-    "open of a default": ("def f(x, path='a.txt'): return open(path)", "call open", "file", True),
+    "open of a default": (
+        "def f(x, path='a.txt'): return open(path)",
+        "call open",
+        "file",
+        "constant",
+    ),
     "open under another name": (
         "read = open\ndef f(x): return read('a.txt')",
         "call open",
         "file",
-        True,
+        "constant",
     ),
-    "open as a value": ("def f(x): return list(map(open, x))", "call open", "file", False),
-    "io.open": ("import io\ndef f(x): return io.open('a.txt')", "call open", "file", True),
-    "gzip": ("import gzip\ndef f(x): return gzip.open('a.txt')", "call gzip.open", "file", True),
+    "open as a value": ("def f(x): return list(map(open, x))", "call open", "file", "derived"),
+    "io.open": ("import io\ndef f(x): return io.open('a.txt')", "call open", "file", "constant"),
+    "gzip": (
+        "import gzip\ndef f(x): return gzip.open('a.txt')",
+        "call gzip.open",
+        "file",
+        "constant",
+    ),
     "Path.read_text": (
         "from pathlib import Path\ndef f(x): return Path('a.txt').read_text()",
         "call Path.read_text",
         "file",
-        True,
+        "constant",
     ),
     "Path of the element": (
         "from pathlib import Path\ndef f(x): return Path(x).read_bytes()",
         "call Path.read_bytes",
         "file",
-        False,
+        "element",
     ),
     "global path": (
         "import pathlib\nROOT = pathlib.Path('a')\ndef f(x): return (ROOT / 'b').read_bytes()",
         "call Path.read_bytes",
         "file",
-        True,
+        "constant",
     ),
     "file below a global path": (
         "import pathlib\nROOT = pathlib.Path('a')\ndef f(x): return (ROOT / x).open()",
         "call Path.open",
         "file",
-        False,
+        "derived",
     ),
     "np.load": (
         "import numpy as np\ndef f(x): return np.load('a.npy')",
         "call numpy.load",
         "file",
-        True,
+        "constant",
     ),
     "np.loadtxt imported inside": (
         "def f(x):\n    from numpy import loadtxt\n    return loadtxt(x)",
         "call numpy.loadtxt",
         "file",
-        False,
+        "element",
     ),
     "a library that is not loaded": (
         "def f(x):\n    import sunau_never, wave\n    return wave.open(x)",
         "call wave.open",
         "file",
-        False,
+        "element",
     ),
     "helper with a text": (
         "def read(p): return open(p)\ndef f(x): return read('a.txt')",
         "call open",
         "file",
-        True,
+        "constant",
     ),
     "helper with the element": (
         "def read(p): return open(p)\ndef f(x): return read(x)",
         "call open",
         "file",
-        False,
+        "element",
     ),
     "attribute of an object": (
         "class C:\n    def __init__(self): self.p = 'a'\n    def __call__(self, x): return open(self.p)\nf = C()",
         "call open",
         "file",
-        True,
+        "constant",
     ),
     "nested function": (
         "def f(x):\n    def g(p): return open(p)\n    return g(x)",
         "call open",
         "file",
-        False,
+        "element",
     ),
     "os.environ": (
         "import os\ndef f(x): return os.environ['A']",
         "use os.environ",
         "environment",
-        False,
+        "",
     ),
     "environ.get": (
         "from os import environ as e\ndef f(x): return e.get('A')",
         "use os.environ",
         "environment",
-        False,
+        "",
     ),
     "os.getenv": (
         "import os\ndef f(x): return os.getenv('A')",
         "call os.getenv",
         "environment",
-        False,
+        "",
     ),
-    "eval": ("def f(x): return eval('x + 1')", "call eval", "code", False),
-    "exec": ("def f(x): exec('y = x')", "call exec", "code", False),
-    "globals": ("N = 1\ndef f(x): return globals()['N']", "call globals", "code", False),
-    "vars": ("def f(x): return vars()", "call vars", "code", False),
+    "eval": ("def f(x): return eval('x + 1')", "call eval", "code", ""),
+    "exec": ("def f(x): exec('y = x')", "call exec", "code", ""),
+    "globals": ("N = 1\ndef f(x): return globals()['N']", "call globals", "code", ""),
+    "vars": ("def f(x): return vars()", "call vars", "code", ""),
     "import_module": (
         "import importlib\ndef f(x): return importlib.import_module('math').sin(x)",
         "call importlib.import_module",
         "code",
-        False,
+        "",
     ),
-    "__import__": ("def f(x): return __import__('math')", "call __import__", "code", False),
+    "__import__": ("def f(x): return __import__('math')", "call __import__", "code", ""),
     "np.random": (
         "import numpy as np\ndef f(x): return np.random.rand()",
         "call numpy.random.rand",
         "random",
-        False,
+        "",
     ),
     "random": (
         "import random\ndef f(x): return random.random()",
         "call random.random",
         "random",
-        False,
+        "",
     ),
     "random's name": (
         "from random import choice as pick\ndef f(x): return pick(x)",
         "call random.choice",
         "random",
-        False,
+        "",
     ),
     "unseeded generator": (
         "import numpy as np\ndef f(x): return np.random.default_rng().random()",
         "call numpy.random.default_rng",
         "random",
-        False,
+        "",
     ),
     "unseeded Random": (
         "import random\ndef f(x): return random.Random().random()",
         "call random.Random",
         "random",
-        False,
+        "",
     ),
-    "urandom": ("import os\ndef f(x): return os.urandom(3)", "call os.urandom", "random", False),
-    "uuid": ("import uuid\ndef f(x): return uuid.uuid4().hex", "call uuid.uuid4", "random", False),
+    "urandom": ("import os\ndef f(x): return os.urandom(3)", "call os.urandom", "random", ""),
+    "uuid": ("import uuid\ndef f(x): return uuid.uuid4().hex", "call uuid.uuid4", "random", ""),
     "secrets": (
         "import secrets\ndef f(x): return secrets.token_hex()",
         "call secrets.token_hex",
         "random",
-        False,
+        "",
     ),
     "generator": (
         "import numpy as np\nR = np.random.default_rng(0)\ndef f(x): return R.random()",
         "global R",
         "random",
-        False,
+        "",
     ),
     "Random": (
         "import random\nR = random.Random(0)\ndef f(x): return R.random()",
         "global R",
         "random",
-        False,
+        "",
     ),
-    "time": ("import time\ndef f(x): return time.time()", "call time.time", "clock", False),
+    "time": ("import time\ndef f(x): return time.time()", "call time.time", "clock", ""),
     "time's name": (
         "from time import time as now\ndef f(x): return now()",
         "call time.time",
         "clock",
-        False,
+        "",
     ),
     "clock in a helper": (
         "import time\ndef g(): return time.perf_counter()\ndef f(x): return g()",
         "call time.perf_counter",
         "clock",
-        False,
+        "",
     ),
     "datetime": (
         "import datetime\ndef f(x): return datetime.datetime.now()",
         "call datetime.now",
         "clock",
-        False,
+        "",
     ),
     "datetime's name": (
         "from datetime import datetime\ndef f(x): return datetime.utcnow()",
         "call datetime.utcnow",
         "clock",
-        False,
+        "",
     ),
     "date": (
         "from datetime import date\ndef f(x): return date.today()",
         "call datetime.date.today",
         "clock",
-        False,
+        "",
     ),
 }
 
@@ -243,10 +386,10 @@ def spots(function: Any, ignore: Ignore | None = None) -> tuple[Blind, ...]:
     return fingerprint_of_value(function, name="map(f)", ignore=ignore).blind
 
 
-@pytest.mark.parametrize(("source", "label", "kind", "constant"), SPOTS.values(), ids=SPOTS)
-def test_these_are_reported(load: Load, source: str, label: str, kind: str, constant: bool) -> None:
+@pytest.mark.parametrize(("source", "label", "kind", "file"), SPOTS.values(), ids=SPOTS)
+def test_these_are_reported(load: Load, source: str, label: str, kind: str, file: str) -> None:
     [found] = spots(load(source).f)
-    assert (found.label, found.kind, found.constant) == (label, kind, constant)
+    assert (found.label, found.kind, found.file) == (label, kind, file)
     assert found.where.startswith("map(f)")
     assert found.remedy
 
@@ -260,6 +403,9 @@ NONE = {
     "seeded Random": "import random\ndef f(x): return random.Random(3).random()",
     "written file": "def f(x):\n    with open('log.txt', 'a') as log: log.write(x)\n    return x",
     "written file by keyword": "def f(x):\n    with open('log.txt', mode='w') as log: log.write(x)\n    return x",
+    "a seed that is a variable": "import numpy as np\nSEED = 3\ndef f(x): return np.random.default_rng(SEED).random()",
+    "strftime of a time": "import time\ndef f(x): return time.strftime('%Y', time.gmtime(x))",
+    "other methods of paths": "from pathlib import Path\ndef f(x): return Path('a').parent.name",
     "time of something": "import time\ndef f(x): return time.gmtime(x)",
     "attributes of an object": "class C: pass\nc = C()\ndef f(x): return vars(c)",
     "other things of os": "import os\ndef f(x): return os.path.join(x, os.sep)",
@@ -317,3 +463,46 @@ def test_a_stage_warns_of_the_file_that_is_always_the_same(load: Load, tmp_path:
         "os.environ",
     ]
     assert texts[0].count("ignore=") == 1
+
+
+OPENING = {
+    "the element": ("files.map(job.read)", False),
+    "the element through other stages": ("files.shuffle(4, seed=1).repeat(2).map(job.read)", False),
+    "the element behind a predicate": ("files.filter(job.is_one).map(job.read)", False),
+    "one of two that are zipped": ("ks.Dataset.zip((files, files)).map(job.read_both)", False),
+    "one that is zipped with numbers": (
+        "ks.Dataset.zip((files, ks.Dataset.range(9))).map(job.read_first)",
+        False,
+    ),
+    "a file next to the element": ("files.map(job.read_label)", True),
+    "what another function made": ("files.map(job.label).map(job.read)", True),
+    "names in a file": ("ks.read_text(str(folder / '*.txt')).map(job.read)", True),
+    "names in a column": (
+        "ks.Dataset.zip((files, ks.Dataset.from_tensor_slices(['a.txt']))).map(job.read_both)",
+        True,
+    ),
+    "names in a list": ("ks.Dataset.from_tensor_slices(['a.txt']).map(job.read)", True),
+}
+
+
+@pytest.mark.parametrize(("pipeline", "warns"), OPENING.values(), ids=OPENING)
+def test_only_files_that_a_stage_names_may_be_opened_in_silence(
+    load: Load, tmp_path: Path, pipeline: str, warns: bool
+) -> None:
+    job = load(
+        "def read(x): return open(x).read()\n"
+        "def read_first(x, _): return open(x).read()\n"
+        "def read_both(x, y): return open(x).read() + open(y).read()\n"
+        "def is_one(x): return x.endswith(b'.txt')\n"
+        "def label(x): return x.replace(b'a.txt', b'b.txt')\n"
+        "def read_label(x): return open(x.replace(b'a.txt', b'b.txt')).read()"
+    )
+    (tmp_path / "a.txt").write_text("a")
+    files = ks.Dataset.list_files(str(tmp_path / "*.txt"), shuffle=False)
+    ds = eval(pipeline, {"ks": ks, "files": files, "job": job, "folder": tmp_path})
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        ds.snapshot(tmp_path / "stored")
+    texts = [str(each.message) for each in caught]
+    assert len(texts) == warns, texts
+    assert all("uses open, which the fingerprint" in text for text in texts)

@@ -13,12 +13,13 @@ class Blind:
         label: What is used, as ``ignore`` names it: ``"call open"``.
         where: The path of the function that uses it: ``"map(decode) > helper read"``.
         kind: ``"file"``, ``"environment"``, ``"code"``, ``"random"`` or ``"clock"``.
-        constant: For a file, whether its name does not depend on the elements.
+        file: For a file, whether its name is ``"constant"``, the ``"element"`` itself or
+            ``"derived"`` from it.
         remedy: What to do about it.
     """
 
     label: str
     where: str
     kind: str
-    constant: bool = False
+    file: str = ""
     remedy: str = ""

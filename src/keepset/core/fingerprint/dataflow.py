@@ -12,7 +12,7 @@ from types import CodeType
 from typing import Any
 
 from keepset.core.fingerprint.bytecode_effects import bytecode_effects
-from keepset.core.fingerprint.effects import ANY_KEY, Call, Effects, Path, Write
+from keepset.core.fingerprint.effects import ANY_KEY, MADE, Call, Effects, Path, Write
 from keepset.core.fingerprint.reach import reach_of
 from keepset.core.fingerprint.scopes import bound_names, captures, imports_of, own_nodes, parameters
 from keepset.core.fingerprint.syntax import FunctionNode
@@ -103,6 +103,7 @@ class _Analysis:
         returns = _Value()
         known = -1
         for _ in range(_ROUNDS):
+            self._calls.clear()  # each round knows more of what nested functions are given
             given = {name: _Value([(("param", name), ())], frozenset({name})) for name in names}
             returns = self._function(self._node, None, given)
             found = len(self._writes) + len(self._calls) + sum(map(len, self._given.values()))
@@ -417,7 +418,8 @@ class _Analysis:
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.expr):
                 depends |= self._eval(child, scope, env).depends
-        return _Value(depends=depends)
+        is_text = isinstance(node, ast.BinOp | ast.JoinedStr) and bool(depends)
+        return _Value([MADE] if is_text else [], depends)
 
     def _attribute(self, base: _Value, name: str, keys: tuple[Any, ...] = ()) -> _Value:
         self._write("method", base, name, keys)

@@ -19,6 +19,8 @@ Path = tuple[Root, tuple[Step, ...]]
 Paths = frozenset[Path]
 
 _NONE: Paths = frozenset()
+# Stands for what an operator makes of the parameters: a sum, a name with another ending.
+MADE: Path = (("made",), ())
 # Stands for the key of an item that is not known before the function runs.
 ANY_KEY = ("any key",)
 

@@ -30,6 +30,11 @@ _MAX_DEPTH = 5
 _MISSING = object()
 # They write to what they belong to: `table.loc[0] = 1`.
 _INDEXERS = {"at", "iat", "iloc", "loc"}
+# What gives another path, called or not.
+_PATHS_OF_PATH = {
+    *("absolute", "expanduser", "joinpath", "parent", "relative_to", "resolve", "with_name"),
+    *("with_segments", "with_stem", "with_suffix"),
+}
 
 
 def is_path_class(kind: type) -> bool:
@@ -213,8 +218,8 @@ class Targets:
     ) -> list[Any]:
         results: list[Any] = []
         for called in self.values(function, path, bindings, depth):
-            if isinstance(called, type):
-                results.append(Made(called))
+            if isinstance(called, type | Made):
+                results.append(called if isinstance(called, Made) else Made(called))
                 continue
             given, named = self.given(function, arguments, keywords, bindings, depth)
             for inner, bound in self._runs(called, given, named):
@@ -249,6 +254,10 @@ class Targets:
     def _attribute(self, value: Any, name: str, depth: int) -> list[Any]:
         if isinstance(value, Dotted):
             return [Dotted(f"{value.name}.{name}")]
+        if name in _PATHS_OF_PATH:
+            kind = value.kind if isinstance(value, Made) else type(value)
+            if is_path_class(kind):
+                return [Made(kind)]
         if isinstance(value, Members | Namespace | Made):
             return []
         if name == "__dict__":
