@@ -8,10 +8,12 @@ not depend on where the ring is entered, nor on whether equal values are one obj
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import gc
+from collections.abc import Callable, Iterator, Sequence, Set
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from keepset.core.fingerprint.bounds import Bounds
 from keepset.core.fingerprint.facts import Facts, digest_of
@@ -19,11 +21,13 @@ from keepset.core.fingerprint.hidden import Hidden
 from keepset.core.fingerprint.ignore import SEPARATOR, Ignore
 from keepset.core.fingerprint.keyed import without_keys
 from keepset.core.fingerprint.plain import ORDER, token
+from keepset.core.fingerprint.plain_data import data_facts, large_plain_digest
 from keepset.core.fingerprint.sketch import Part, Sketch, Uncountable
 from keepset.core.fingerprint.vertex import Vertex
 from keepset.errors import FingerprintError
 
 Rule = Callable[[Any], Sketch]
+T = TypeVar("T")
 
 # How much of the graph is spelled out for people.
 _MAX_DEPTH, _MAX_CHILDREN, _MAX_FACTS = 40, 100, 4000
@@ -73,21 +77,32 @@ class Graph:
         roots: The values, each with the name that paths begin with.
         rule: What makes the sketch of a value.
         ignore: The parts that do not count.
+        opened: The ids of containers that are looked into, however large they are.
+
+    Attributes:
+        roots: Their vertices.
+        data: Those of large plain data, of which the inside was not looked at.
     """
 
     def __init__(
-        self, roots: Sequence[tuple[str, Any]], rule: Rule, ignore: Ignore | None = None
+        self,
+        roots: Sequence[tuple[str, Any]],
+        rule: Rule,
+        ignore: Ignore | None = None,
+        opened: Set[int] = frozenset(),
     ) -> None:
-        self._rule, self._ignore = rule, ignore
+        self._rule, self._ignore, self._opened = rule, ignore, opened
+        self.data: list[Vertex] = []
         self._vertices: dict[int, Vertex] = {}
         self._leaves: dict[tuple[type, bytes], bytes] = {}
         self._bounds = Bounds(rule)
         self._problems: dict[Vertex, Uncountable] = {}
         self.roots: list[Vertex] = []
-        for name, value in roots:
-            self.roots.append(self._vertex(value, None, name))
-            self._expand(self.roots[-1])
-        self._hash_all()
+        with _garbage_kept():
+            for name, value in roots:
+                self.roots.append(self._vertex(value, None, name))
+                self._expand(self.roots[-1])
+            self._hash_all()
 
     @property
     def vertices(self) -> list[Vertex]:
@@ -133,7 +148,7 @@ class Graph:
 
     def facts(self, root: Vertex, moving: Mask | None = None) -> Facts:
         """The tree for people, in which the parts that ``moving`` hides are marked."""
-        tree = _Tree(self._rule, self._leaf_digest, self._hidden, moving)
+        tree = _Tree(self._rule, self._leaf_digest, self._hidden, moving, set(self.data))
         return tree.facts(root, 0, self._hidden.strength(root.label, root.value))
 
     @cached_property
@@ -231,6 +246,8 @@ class Graph:
             self._bounds.check(vertex, len(self._vertices))
             if type(vertex.value) in (tuple, list) and self._close_sequence(vertex):
                 continue
+            if self._close_data(vertex):
+                continue
             try:
                 sketch = self._sketch(vertex.value)
             except Uncountable as problem:
@@ -262,14 +279,7 @@ class Graph:
     def _sketch(self, value: Any) -> Sketch:
         if value is _LEFT_OUT:
             return Sketch("ignored", "left out by ignore")
-        for _ in range(_ATTEMPTS):
-            try:
-                return self._rule(value)
-            except RuntimeError as error:
-                # A memo that another thread fills: "dictionary changed size during iteration".
-                if "during iteration" not in str(error):
-                    raise
-        return self._rule(value)
+        return _undisturbed(self._rule, value)
 
     def _close_sequence(self, vertex: Vertex) -> bool:
         """As ``_close``, without a sketch: for a list of a million pairs."""
@@ -284,6 +294,19 @@ class Graph:
             inner += tag, self._leaf_digest(item, plain)
         vertex.own = _EMPTY_OWN[type(value)]
         vertex.digest = digest_of(vertex.own, *inner)
+        return True
+
+    def _close_data(self, vertex: Vertex) -> bool:
+        """Hash large plain data at once."""
+        value = vertex.value
+        if id(value) in self._opened or (self._ignore is not None and self._ignore.names_items):
+            return False
+        content = _undisturbed(large_plain_digest, value)
+        if content is None:
+            return False
+        vertex.own = digest_of(type(value).__name__.encode(), content)
+        vertex.digest = digest_of(vertex.own)
+        self.data.append(vertex)
         return True
 
     def _close(self, vertex: Vertex, sketch: Sketch) -> bool:
@@ -337,6 +360,29 @@ class Graph:
             _hash(ring, following, digest, own, digests)
             for vertex in ring:
                 vertex.digest = digests[vertex]
+
+
+def _undisturbed(find: Callable[[Any], T], value: Any) -> T:
+    """What ``find`` says of a value, also if another thread writes it: a memo that is filled."""
+    for _ in range(_ATTEMPTS):
+        try:
+            return find(value)
+        except RuntimeError as error:  # "dictionary changed size during iteration"
+            if "during iteration" not in str(error):
+                raise
+    return find(value)
+
+
+@contextmanager
+def _garbage_kept() -> Iterator[None]:
+    """Pause Python's collector, which would go through the growing graph again and again."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _sketch_of_type(value: Any) -> Sketch:
@@ -465,12 +511,15 @@ class _Tree:
         leaf_digest: Callable[[Any], bytes],
         hidden: Hidden,
         moving: Mask | None,
+        data: Set[Vertex],
     ) -> None:
         self._rule, self._leaf_digest, self._hidden = rule, leaf_digest, hidden
-        self._moving = moving
+        self._moving, self._data = moving, data
         self._spelled_out: set[bytes] = set()
 
     def facts(self, vertex: Vertex, depth: int, strength: int) -> Facts:
+        if vertex in self._data:
+            return data_facts(vertex.value, vertex.digest, vertex.own, self._hidden.label)
         fresh, hidden = vertex.digest not in self._spelled_out, self._hidden
         sketch = vertex.sketch or self._rule(vertex.value)
         edges: list[tuple[Part, Vertex | None]] = [(part, None) for part in sketch.parts]

@@ -31,6 +31,11 @@ class Ignore:
         for name in self.names:
             self._by_label.setdefault(name.rpartition(SEPARATOR)[2], []).append(name)
 
+    @property
+    def names_items(self) -> bool:
+        """Whether one of the names is that of an item of a container."""
+        return any(label.startswith(("item ", "key ")) for label in self._by_label)
+
     def may_match(self, label: str) -> bool:
         """Whether a part of this label may match, so that its path is worth building."""
         return label in self._by_label

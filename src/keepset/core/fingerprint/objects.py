@@ -7,12 +7,16 @@ A class with ``__keepset_fingerprint__(self)`` decides for itself: what that ret
 
 from __future__ import annotations
 
+import abc
 import copyreg
 import enum
 import functools
+import typing
 import warnings
 from collections.abc import Iterator
-from types import CodeType, FunctionType, MemberDescriptorType
+from functools import partial
+from operator import itemgetter
+from types import CodeType, FunctionType, GetSetDescriptorType, MemberDescriptorType
 from typing import Any
 
 import numpy as np
@@ -21,7 +25,8 @@ from keepset.core.fingerprint.bounds import bounded
 from keepset.core.fingerprint.derived import content_of_base
 from keepset.core.fingerprint.extensions import extension_of
 from keepset.core.fingerprint.functions import annotations_read
-from keepset.core.fingerprint.origin import is_library_class, library_of
+from keepset.core.fingerprint.moment import once
+from keepset.core.fingerprint.origin import is_library_class, library_of, module_of
 from keepset.core.fingerprint.plain import content_digest, is_namespace, order_of
 from keepset.core.fingerprint.running import is_running, type_name
 from keepset.core.fingerprint.sketch import ByName, Part, Sketch, Uncountable, part, shortened
@@ -29,6 +34,7 @@ from keepset.core.fingerprint.standard_objects import standard_sketch
 from keepset.core.fingerprint.tables import table_sketch
 from keepset.core.fingerprint.tokenizers import tokenizer_sketch
 from keepset.core.fingerprint.torch_objects import torch_sketch
+from keepset.core.record import record
 from keepset.core.structure import is_namedtuple
 
 # Types whose repr is short and says everything.
@@ -40,11 +46,16 @@ _COMPILERS = {"jax", "jaxlib", "numba", "tensorflow"}
 
 # What a class may define to say what a copy of its instances gets.
 _COPYING = ("__getstate__", "__reduce__", "__reduce_ex__")
+# Bases that hold nothing.
+_EMPTY_BASES = (object, abc.ABC, typing.Generic)
 
 
 def object_sketch(value: Any) -> Sketch:
     """The sketch of any object that no other rule knows."""
     kind = type(value)
+    simple = once(kind, partial(_simple_class, kind))
+    if simple is not None and (sketch := _simple_object(value, simple)) is not None:
+        return sketch
     if hasattr(kind, "__keepset_fingerprint__"):
         chosen = part("__keepset_fingerprint__()", kind.__keepset_fingerprint__(value))
         return Sketch("object", f"{kind.__name__} object", kind.__name__.encode(), [chosen])
@@ -62,6 +73,43 @@ def object_sketch(value: Any) -> Sketch:
         or _compiled(value)
         or _by_state(value)
     )
+
+
+@record
+class _SimpleClass:
+    """A class of the user's whose instances are what their ``__dict__`` holds, and no more."""
+
+    label: str
+    text: str
+    derived: frozenset[str]
+
+
+def _simple_class(kind: type) -> _SimpleClass | None:
+    """What is known of all instances of a class, if nothing about them is special."""
+    if not all(base in _EMPTY_BASES or _is_plain_class(base) for base in kind.__mro__):
+        return None
+    if type(kind) not in (type, abc.ABCMeta) or not _has_default_state(kind):
+        return None
+    return _SimpleClass(_class(kind).label, f"{kind.__name__} object", frozenset(_derived(kind)))
+
+
+def _is_plain_class(kind: type) -> bool:
+    special = {"__dict__", "__keepset_fingerprint__", "__slots__", "state_dict"}
+    defined = {name for name, item in vars(kind).items() if type(item) is not GetSetDescriptorType}
+    is_own = module_of(kind) is not None and not is_library_class(kind)
+    return is_own and special.isdisjoint(defined)
+
+
+def _simple_object(value: Any, known: _SimpleClass) -> Sketch | None:
+    attributes = dict(_namespace(value))
+    if not set(map(type, attributes)) <= {str}:
+        return None
+    parts = [Part(known.label, type(value), b"class")]
+    for name, item in sorted(attributes.items(), key=itemgetter(0)):
+        if name not in known.derived:
+            label = f"attribute {name}"
+            parts.append(Part(label, item, label.encode("utf-8", "surrogatepass")))
+    return Sketch("object", known.text, parts=parts)
 
 
 def _class(kind: type) -> Part:

@@ -19,8 +19,9 @@ from keepset.core.fingerprint.moment import this_moment
 from keepset.core.fingerprint.names import module_sketch
 from keepset.core.fingerprint.objects import object_sketch
 from keepset.core.fingerprint.origin import library_version
-from keepset.core.fingerprint.own_state import own_state
+from keepset.core.fingerprint.own_state import OwnState, own_state
 from keepset.core.fingerprint.plain import plain_sketch
+from keepset.core.fingerprint.plain_data import holds_any
 from keepset.core.fingerprint.sketch import Sketch
 from keepset.core.fingerprint.vertex import Vertex
 
@@ -69,8 +70,7 @@ def fingerprints_of_values(
 
     Without ``spelled_out``, the facts are digests and no more: nothing is described for people.
     """
-    graph = _graph(values, ignore)
-    moving = own_state(graph)
+    graph, moving = _graph_and_own_state(values, ignore)
     graph.refuse(moving)
     fixed = graph.digests_without(moving) if moving else {}
     firm = fixed
@@ -99,16 +99,40 @@ def _kind(vertex: Vertex) -> str:
     return vertex.sketch.kind if vertex.sketch else type(vertex.value).__name__
 
 
-def _graph(values: Sequence[tuple[str, Any]], ignore: Ignore | None) -> Graph:
-    """The graph in which everything counts that the functions in it read of functions."""
-    aspects: frozenset[str] = frozenset()
+def _graph_and_own_state(
+    values: Sequence[tuple[str, Any]], ignore: Ignore | None
+) -> tuple[Graph, OwnState]:
+    """The graph of some values, and what their functions write in it."""
+    opened: frozenset[int] = frozenset()
     with this_moment():  # arrays are hashed once, also if there is a second graph
         while True:
-            with counting(aspects) as met:
-                graph = Graph(values, _sketch, ignore)
-            if aspects.issuperset(met):
-                return graph
-            aspects |= met
+            graph = _graph(values, ignore, opened)
+            moving = own_state(graph)
+            # Plain data of which a part is own state is looked into, to leave out that part.
+            written = {id(v.value) for v in graph.data if _is_written_inside(v, moving)}
+            if not written:
+                return graph, moving
+            opened |= written
+
+
+def _is_written_inside(vertex: Vertex, moving: OwnState) -> bool:
+    if moving.hides(vertex):
+        return False
+    places = moving.values | moving.items | moving.keys.keys()
+    return bool(moving.hidden_keys(vertex)) or holds_any(vertex.value, places)
+
+
+def _graph(
+    values: Sequence[tuple[str, Any]], ignore: Ignore | None, opened: frozenset[int]
+) -> Graph:
+    """The graph in which everything counts that the functions in it read of functions."""
+    aspects: frozenset[str] = frozenset()
+    while True:
+        with counting(aspects) as met:
+            graph = Graph(values, _sketch, ignore, opened)
+        if aspects.issuperset(met):
+            return graph
+        aspects |= met
 
 
 def _sketch(value: Any) -> Sketch:
