@@ -12,6 +12,7 @@ import xxhash
 from keepset.core.arrays import as_array
 from keepset.core.dtypes import Array
 from keepset.core.fingerprint.facts import digest_of
+from keepset.core.fingerprint.library_objects import is_jax_key
 from keepset.core.fingerprint.moment import content_once, remembered
 from keepset.core.fingerprint.origin import is_library_class, library_of
 from keepset.core.fingerprint.plain import LARGE_BYTES, content_digest, token
@@ -226,7 +227,7 @@ def _tensor(value: Any) -> Sketch | None:
     library = library_of(kind)
     if library not in _TENSOR_LIBRARIES or not hasattr(kind, "__array__"):
         return None
-    if not is_library_class(kind) or _is_sparse(value):
+    if not is_library_class(kind) or _is_sparse(value) or is_jax_key(value):
         return None
     if kind.__name__ in ("UninitializedParameter", "UninitializedBuffer"):
         # Of a lazy module of torch, whose first call decides its shape and content.

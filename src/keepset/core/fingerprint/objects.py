@@ -25,6 +25,7 @@ from keepset.core.fingerprint.bounds import bounded
 from keepset.core.fingerprint.derived import content_of_base
 from keepset.core.fingerprint.extensions import extension_of
 from keepset.core.fingerprint.functions import annotations_read
+from keepset.core.fingerprint.library_objects import library_sketch
 from keepset.core.fingerprint.moment import once
 from keepset.core.fingerprint.origin import is_library_class, library_of, module_of
 from keepset.core.fingerprint.plain import content_digest, is_namespace, order_of
@@ -68,6 +69,7 @@ def object_sketch(value: Any) -> Sketch:
         standard_sketch(value)
         or table_sketch(value)
         or torch_sketch(value)
+        or library_sketch(value)
         or _derived_object(value)
         or tokenizer_sketch(value)
         or _compiled(value)
