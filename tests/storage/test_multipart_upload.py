@@ -164,6 +164,29 @@ def test_a_completion_without_an_answer_is_whole_and_unclear(
     assert left() == []
 
 
+@pytest.mark.parametrize("before", [None, b"another size"])
+@pytest.mark.parametrize("kind", ["UploadPart", "CompleteMultipartUpload"])
+def test_an_upload_that_is_gone_after_an_error_was_not_written(
+    proxy: S3Proxy, s3: Store, kind: str, before: bytes | None
+) -> None:
+    if before is not None:
+        s3.put("x", before)
+    faults = {kind: "403" if kind == "UploadPart" else "500", "AbortMultipartUpload": "404"}
+    proxy.rule = lambda seen, number: faults.get(seen)
+    with pytest.raises(StorageError, match=rf"cannot write {s3.object_url('x')}: .*credentials"):
+        write(s3, parts_of(1))
+    assert s3.exists("x") == (before is not None)
+
+
+def test_an_upload_that_is_gone_where_nothing_can_be_looked_at_is_unclear(
+    proxy: S3Proxy, s3: Store
+) -> None:
+    faults = {"UploadPart": "403", "AbortMultipartUpload": "404", "HeadObject": "403"}
+    proxy.rule = lambda seen, number: faults.get(seen)
+    with pytest.raises(StorageError, match=r"cannot tell whether .* a request failed"):
+        write(s3, parts_of(1))
+
+
 def test_an_abort_that_fails_hides_no_error(
     proxy: S3Proxy, s3: Store, left: Callable[[], list[str]]
 ) -> None:

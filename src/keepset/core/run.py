@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import sys
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from threading import Lock
@@ -29,10 +30,24 @@ R = TypeVar("R", bound=Closable)
 _open_sessions: WeakSet[Session] = WeakSet()
 
 
+# What is ended behind them: a session may still need it to finish, as it needs an upload.
+_after_sessions: list[Callable[[], None]] = []
+
+
 @atexit.register
 def _close_open_sessions() -> None:
-    for session in list(_open_sessions):
-        session.close()
+    """Close each of them, also if others fail; every error is reported."""
+    for end in (*[session.close for session in list(_open_sessions)], *_after_sessions):
+        try:
+            end()
+        except BaseException as error:
+            sys.excepthook(type(error), error, error.__traceback__)
+
+
+def after_sessions(action: Callable[[], None]) -> Callable[[], None]:
+    """Call ``action`` when the process ends, once all sessions are closed."""
+    _after_sessions.append(action)
+    return action
 
 
 def _leave_to_parent() -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from keepset.core.dtypes import Array
+from keepset.core.run import after_sessions
 from keepset.errors import KeepsetError, StorageError
 from keepset.storage.clients import failed, obstore
 from keepset.storage.store import ObjectWriter
@@ -24,6 +25,8 @@ PART_BYTES = 8 << 20
 PARTS_AT_ONCE = 4
 # Without a network the request to abort is repeated for minutes. It goes on in the background.
 _LONGEST_ABORT_S = 10.0
+# Uploads that are neither completed nor aborted, and the process that began each.
+_open_uploads: dict[Any, int] = {}
 
 
 class MultipartUpload(ObjectWriter):
@@ -34,13 +37,17 @@ class MultipartUpload(ObjectWriter):
     and filled again only when obstore has let go of it; a store that never lets go costs a new one.
 
     An upload that is aborted, dropped, or open when the process ends leaves no parts in the bucket.
+    At the end of the process it is aborted last, because a session that is closed then may still
+    complete it.
     """
 
     def __init__(self, url: str, client: Any, key: str) -> None:
         super().__init__(url)
+        self._client, self._key = client, key
         sizes = {"buffer_size": PART_BYTES, "max_concurrency": PARTS_AT_ONCE}
         self._upload = self._run(lambda: obstore().open_writer(client, key, **sizes))
-        self._abort = weakref.finalize(self, _abort, self._upload, os.getpid())
+        _open_uploads[self._upload] = os.getpid()
+        weakref.finalize(self, _abort, self._upload).atexit = False
         self._part: Array | None = None
         self._filled = 0
         # Parts that were handed over, each with what lives as long as its bytes may be read.
@@ -84,22 +91,40 @@ class MultipartUpload(ObjectWriter):
             self._upload.close()
         except Exception as error:
             raise self._not_completed(error) from error
-        self._abort.detach()
+        _open_uploads.pop(self._upload, None)
         self._let_go()
 
     def _not_completed(self, error: Exception) -> KeepsetError:
         """What to say of a failed end, after which obstore has aborted the upload itself."""
         if not self._given or not isinstance(error, FileNotFoundError):
             return failed("write", self.url, error)
-        return StorageError(
-            f"cannot tell whether {self.url} was written: the upload is gone, and no answer to its "
-            "completion arrived; if the object is there, it is whole: run again",
-            url=self.url,
-            number=errno.EIO,
-        )
+        # This is the answer to the abort, as a rule: obstore forgets what failed before it, which
+        # may be a part or the completion. Only the object shows whether a completion took effect.
+        if self._may_be_there():
+            what = (
+                f"cannot tell whether {self.url} was written: a request failed, and the upload is "
+                "gone; if the object is there, it is whole: run again"
+            )
+        else:
+            what = (
+                f"cannot write {self.url}: a part or the completion of the upload failed, and the "
+                "upload is gone, so the store does not say why; check the credentials and what "
+                "they allow, and run again"
+            )
+        return StorageError(what, url=self.url, number=errno.EIO)
+
+    def _may_be_there(self) -> bool:
+        """Whether the object may be the one that was written."""
+        try:
+            size: int = obstore().head(self._client, self._key)["size"]
+        except FileNotFoundError:
+            return False
+        except Exception:
+            return True
+        return size == self.tell()
 
     def _discard(self) -> None:
-        self._abort()
+        _abort(self._upload)
         self._let_go()
 
     def _let_go(self) -> None:
@@ -112,10 +137,16 @@ class MultipartUpload(ObjectWriter):
             raise failed("write", self.url, error) from error
 
 
-def _abort(upload: Any, process: int) -> None:
-    """Have the parts removed that are in the bucket."""
-    if process != os.getpid():
-        return  # a fork of the writer: the upload is not its own
+@after_sessions
+def _abort_open_uploads() -> None:
+    for upload in list(_open_uploads):
+        _abort(upload)
+
+
+def _abort(upload: Any) -> None:
+    """Have the parts removed that are in the bucket, unless the upload has ended."""
+    if _open_uploads.pop(upload, None) != os.getpid():
+        return  # or this is a fork of the writer, and the upload is not its own
 
     def leave() -> None:
         # obstore aborts where a with statement is left by an error, and has no other call for it.
