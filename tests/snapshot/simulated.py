@@ -18,7 +18,7 @@ class Killed(BaseException):
 def kill(first: FirstPass) -> None:
     """As if the process of a writer were gone: nothing more is written, nothing is tidied up."""
     first._open = False
-    lease._held.discard(first._lease._run)
+    lease.let_go(first._lease._run)
     first._lease._released.set()
     first._lease._thread.join()
     recorder = first._recorder

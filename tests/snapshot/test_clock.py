@@ -87,6 +87,7 @@ def test_a_pass_during_which_the_clock_jumps(
 
 
 @pytest.mark.parametrize("ahead_s", [-10 * HOUR_S, 10 * HOUR_S])
+@pytest.mark.filterwarnings("ignore:another iterator of this process")
 def test_a_writer_here_is_alive_whatever_the_clock_says(
     tmp_path: Path, clock: Clock, ahead_s: float
 ) -> None:

@@ -361,6 +361,8 @@ class InMemory(Store):
 
 
 _THOROUGH = settings(max_examples=400 if ALL else 20, stateful_step_count=60 if ALL else 30)
+# Its writers are all of one process, and stand for several.
+pytestmark = pytest.mark.filterwarnings("ignore:another iterator of this process")
 TestOnDisk = pytest.mark.timeout(1200)(OnDisk.TestCase)
 TestOnDisk.settings = _THOROUGH
 TestInMemory = pytest.mark.timeout(1200)(InMemory.TestCase)

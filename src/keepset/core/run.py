@@ -100,15 +100,10 @@ class Session:
         randomness.advance_past(number)
         return [seed, number]
 
-    def draw_first_pass(self, node: Node, where: str) -> None:
-        """Let the stages from ``node`` on draw what they draw in their first pass."""
-        if where in self.draws:
-            self.draws[where] = self._first_draw(self.draws[where])
-        for i, parent in enumerate(node.inputs):
-            self.draw_first_pass(parent, f"{where}.{i}")
-
-    def _first_draw(self, draw: list[int]) -> list[int]:
-        return [draw[0], 0]
+    @property
+    def outermost(self) -> Session:
+        """The session of the pass that this one is part of."""
+        return self if self._outer is None else self._outer.outermost
 
     def shared(self, make: Callable[[], R]) -> R:
         """The one resource of this class for the whole run, nested pipelines included."""
@@ -167,9 +162,6 @@ class _Nested(Session):
         self._key = key
         super().__init__(root, outer=outer, options=options)
 
-    def _first_draw(self, draw: list[int]) -> list[int]:
-        return draw  # which follows from the key, and not from earlier passes
-
     def _draw(self, randomness: Randomness, where: str) -> list[int]:
         # The opening stage's own seed counts only where the nested stage was given none: a
         # pipeline whose stages are all seeded has the same order each time it is built.
@@ -180,13 +172,42 @@ class _Nested(Session):
         return [int(philox(seed, number).random_raw()), number]
 
 
+class _Below(Session):
+    """A session of the stages before a snapshot, which draw what they draw in their first pass.
+
+    Neither how often they were iterated before counts, nor what stands behind the snapshot: a
+    repetition, or a stage that opens the pipeline for each of its elements.
+    """
+
+    def __init__(self, root: Node, within: Run, draws: dict[str, list[int]] | None) -> None:
+        self._within = within
+        start = len(within.where)
+        outer = within.session
+        handed = {k[start:]: v for k, v in outer.handed.items() if k.startswith(within.where)}
+        super().__init__(root, draws, outer, handed=handed)
+
+    def _draw(self, randomness: Randomness, where: str) -> list[int]:
+        # A node that is reached on two ways takes part in the first pass twice.
+        earlier = sum(source is randomness for source in self._sources.values())
+        self._sources[where] = randomness
+        if where in self._known:
+            return list(self._known[where])
+        seed, _ = self._within.session.draws[f"{self._within.where}{where}"]
+        return [seed, earlier]
+
+
 class Run(NamedTuple):
-    """A node's view of its run: where it stands in the pipeline and which repetition this is."""
+    """A node's view of its run: where it stands in the pipeline and which repetition this is.
+
+    What ``computes_anew`` is going to be stored under the fingerprint that the pipeline has now:
+    elements that a stage remembers may be of an earlier one.
+    """
 
     session: Session
     where: str = ""
     repetition: tuple[int, ...] = ()
     keeps_order: bool = False
+    computes_anew: bool = False
 
     def input(self, index: int) -> Run:
         """The view for the ``index``-th input; cursors pass it when they open their parents."""
@@ -230,12 +251,30 @@ def start(
 def start_nested(root: Node, within: Run, key: tuple[int, ...]) -> Run:
     """Begin a pass over a pipeline that an element of the run ``within`` stands for."""
     session = _Nested(root, key, within.session, within.options)
-    return Run(session, keeps_order=within.keeps_order)
+    return Run(session, keeps_order=within.keeps_order, computes_anew=within.computes_anew)
 
 
-def start_apart(root: Node, key: tuple[int, ...], options: Options, keeps_order: bool) -> Run:
+def start_below(root: Node, within: Run, draws: dict[str, list[int]] | None = None) -> Run:
+    """Begin a pass over the stages before a snapshot, in the order of their first pass.
+
+    What it takes ends with the run ``within``.
+
+    Args:
+        root: The last stage before the snapshot.
+        within: The view that the snapshot has of this stage.
+        draws: Those of the pass that stored the beginning, if they are to be drawn again.
+    """
+    session = _Below(root, within, draws)
+    within.session.on_close(session.close)
+    return Run(session, keeps_order=True, computes_anew=True)
+
+
+def start_apart(
+    root: Node, key: tuple[int, ...], options: Options, keeps_order: bool, computes_anew: bool
+) -> Run:
     """As :func:`start_nested`, in another process than the run that it belongs to."""
-    return Run(_Nested(root, key, None, options), keeps_order=keeps_order)
+    session = _Nested(root, key, None, options)
+    return Run(session, keeps_order=keeps_order, computes_anew=computes_anew)
 
 
 def look(root: Node) -> Run:

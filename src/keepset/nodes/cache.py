@@ -48,6 +48,9 @@ class Cache(Node):
     A dataclass element that is read from a file is of its own class where this process wrote the
     file or knows the spec without running; otherwise it is a named tuple of the same name.
 
+    Before a snapshot it neither replays nor fills: what a snapshot stores is computed by the
+    pipeline whose fingerprint it has.
+
     A pass restored from a state that was taken while the cache was being filled goes on without
     filling it; the next pass does that, and gives the same order. One restored from a replay whose
     cache is gone computes the elements again from the beginning, as they were, and keeps them.
@@ -77,6 +80,9 @@ class Cache(Node):
         return {"filename": self.filename} if self.filename else {}
 
     def cursor(self, run: Run) -> Cursor:
+        if run.computes_anew:
+            # What is remembered is not compared with the pipeline, and may be of another one.
+            return self.parent.cursor(run.input(0))
         return _CacheCursor(self, run)
 
     def cardinality(self) -> int:

@@ -31,8 +31,8 @@ class NestedServer:
     def __call__(self, request: tuple[Any, ...], position: int, announce: Any = None) -> Reply:
         command, number, *arguments = request
         if command == "open":
-            node, key, options, keeps_order, state = arguments
-            run = start_apart(node, key, options, keeps_order)
+            node, key, options, keeps_order, computes_anew, state = arguments
+            run = start_apart(node, key, options, keeps_order, computes_anew)
             self._open[number] = Nested(node, run, state)
         nested = self._open[number]
         chunk, error = EMPTY, None
@@ -97,9 +97,9 @@ class RemoteNested:
         state: State | None,
     ) -> None:
         self._workers, self._position = workers, position
-        options, keeps_order = within.options, within.keeps_order
+        how = within.options, within.keeps_order, within.computes_anew
         self._state: State = {}
-        self._call("open", node, key, options, keeps_order, state)
+        self._call("open", node, key, *how, state)
 
     def _call(self, command: str, *arguments: Any) -> Chunk:
         reply = self._workers.call((command, self._position, *arguments), self._position)

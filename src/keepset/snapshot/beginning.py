@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from keepset.core.lineage import Lineage
-from keepset.core.run import Run
+from keepset.core.run import Run, start_below
 from keepset.core.warn import warn_user
 from keepset.format.log import Log, LogState
 from keepset.snapshot.files.source_keeper import SourceKeeper
@@ -40,13 +40,16 @@ _OWN_STATE = (
 _OTHERS = "the pipeline does not give the same elements again"
 
 
-def compute(stage: SnapshotStage, run: Run) -> Computing:
-    """Compute all elements of the stages before a snapshot."""
-    within = run.input(0)
-    # What is stored must not depend on how often the stages were iterated before.
-    run.session.draw_first_pass(stage.parent, within.where)
+def compute(stage: SnapshotStage, run: Run, draws: dict[str, list[int]] | None = None) -> Computing:
+    """Compute all elements of the stages before a snapshot.
+
+    Args:
+        stage: The snapshot.
+        run: Its view of the pass.
+        draws: The seeds of a pass that has stored some of the elements, to compute the same ones.
+    """
     # In order, as the fingerprint does not count who may overtake whom.
-    return Computing.begin(stage.parent, within.in_order())
+    return Computing.begin(stage.parent, start_below(stage.parent, run.input(0), draws))
 
 
 class Beginning(NamedTuple):
@@ -84,7 +87,7 @@ class Beginning(NamedTuple):
         Gives what is kept and comes first, and what computes and keeps the rest.
         """
         node = self.node
-        if self._state_is_lost(state):
+        if self.identity.has_own_state and not state.is_empty:
             # Before any function runs: what they hold now is what the fingerprint says.
             self.reset(state, _OWN_STATE)
         if state.damaged is not None:
@@ -94,10 +97,6 @@ class Beginning(NamedTuple):
             kept = self.prefix(state)
             assert kept is not None
             computing = computing_behind(node.parent, state.appends[-1], kept, self.run)
-        if computing is None and state.appends and self.identity.has_own_state:
-            # Finding that out has moved the state: elements from here on are of another pipeline.
-            self.reset(state, _OTHERS)
-            return None, compute(self.node, self.run)
         if computing is None:
             if state.appends:
                 self.reset(state, _OTHERS)
@@ -111,15 +110,6 @@ class Beginning(NamedTuple):
             computing.close()
             raise
         return kept, computing
-
-    def _state_is_lost(self, state: LogState) -> bool:
-        """Whether functions hold state that is not what the stored elements have left it in.
-
-        In the process that stored them it is: the identity is then known as an alias.
-        """
-        if not self.identity.has_own_state or state.is_empty:
-            return False
-        return state.damaged is not None or self.identity.name == self.identity.fingerprint
 
     def _fill(self, state: LogState, run_id: str) -> tuple[Kept | None, Computing | None]:
         """Compute what a repair has dropped."""

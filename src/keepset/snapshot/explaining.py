@@ -19,6 +19,7 @@ from keepset.core.node import Node
 from keepset.errors import SnapshotMissingError
 from keepset.snapshot.files.file_changes import with_files
 from keepset.snapshot.files.sources import read_table
+from keepset.snapshot.identity.pass_identity import PassIdentity
 from keepset.snapshot.looking import Snapshot
 from keepset.snapshot.nearest import nearest
 from keepset.snapshot.reading.opening import fingerprints_at, matching, snapshots_below
@@ -40,6 +41,7 @@ class Explanation:
             content had to tell that they are the same.
         versions: The libraries that have another version than when it was kept; they do not count.
         ignored: The variables that ``snapshot(ignore=...)`` leaves out.
+        reason: On a miss in spite of what is stored, why that is not used.
     """
 
     url: str
@@ -52,6 +54,7 @@ class Explanation:
     by_content: bool = False
     versions: list[Difference] = field(default_factory=list)
     ignored: list[str] = field(default_factory=list)
+    reason: str = ""
 
     def __str__(self) -> str:
         ignored = [f"left out of the fingerprint by ignore: {name}" for name in self.ignored]
@@ -70,6 +73,8 @@ class Explanation:
                     "its files were moved, copied or touched since; their content is the same"
                 )
             return lines
+        if self.reason:
+            return [f"miss: {self.kept_elements:,} elements are kept in {self.url}; {self.reason}"]
         if self.nearest is None:
             return [f"miss: nothing is kept in {self.url} yet"]
         lines = [f"miss: {self.url} keeps no snapshot of this pipeline"]
@@ -105,12 +110,14 @@ def explain_node(
     facts = None if identity is None else identity.facts
     if not place.state.is_empty:
         found = Snapshot.of(place.store)
+        reason = _why_not_used(stage, begun, found)
         return Explanation(
             store.url,
-            True,
+            not reason,
             place.name,
             found.is_complete,
             found.num_elements,
+            reason=reason,
             by_content=identity is not None and _differs_in_files(place.name, begun.fingerprint),
             versions=_versions(found.facts, facts),
             ignored=list(stage.ignore),
@@ -129,6 +136,20 @@ def explain_node(
         versions=_versions(near.facts, facts),
         ignored=list(stage.ignore),
     )
+
+
+def _why_not_used(stage: SnapshotStage, begun: PassIdentity, found: Snapshot) -> str:
+    """Why a pass that begins now does not use what is stored; empty if it does."""
+    if stage.mode in ("write", "passthrough"):
+        return f"mode={stage.mode!r} computes all of them again"
+    if not found.is_complete and begun.has_own_state:
+        return (
+            "the functions hold state of their own, such as a cache, so that an interrupted pass "
+            "starts over"
+        )
+    if not found.is_complete and not stage.resume:
+        return "resume=False starts over"
+    return ""
 
 
 def _differs_in_files(name: str, fingerprint: str) -> bool:

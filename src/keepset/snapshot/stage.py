@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import time
 from collections.abc import Callable
@@ -12,16 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.cursor import Cursor, Lookup, State
+from keepset.core.fingerprint.facts import digest_of
 from keepset.core.node import Node, stage
 from keepset.core.parameter import parameter, upstream
 from keepset.core.random import Randomness
 from keepset.core.run import Run
 from keepset.core.spec import Spec, is_compatible
+from keepset.core.warn import warn_user
 from keepset.errors import (
     InvalidArgumentError,
     PendingSnapshotError,
     SnapshotMismatchError,
     SnapshotMissingError,
+    StateError,
 )
 from keepset.format.log import LogState, Version
 from keepset.format.manifest import Manifest
@@ -31,7 +35,7 @@ from keepset.snapshot.identity.pipeline_identity import Identity, Looks, identif
 from keepset.snapshot.reading.in_order import Reading, open_reading
 from keepset.snapshot.reading.kept import Kept
 from keepset.snapshot.reading.opening import Location
-from keepset.snapshot.writing.lease import EXPIRY_S, Holder, Lease, Watch
+from keepset.snapshot.writing.lease import EXPIRY_S, Holder, Lease, Watch, is_held_up
 from keepset.snapshot.writing.run_id import new_run_id
 from keepset.snapshot.writing.sizes import CHUNK_BYTES, SEGMENT_BYTES
 from keepset.snapshot.writing.telling import Tell
@@ -139,6 +143,14 @@ class SnapshotStage(Node):
         return f"{self.title} gives its elements in order until they are all kept; load(path) then"
 
 
+def _draws_of(state: LogState) -> dict[str, list[int]] | None:
+    """The seeds of the pass that has stored the beginning, so that others compute the same."""
+    draws: dict[str, list[int]] | None = None
+    if state.appends:
+        draws = state.appends[-1].resume.get("draws")
+    return draws
+
+
 class _SnapshotCursor(Cursor):
     """Decides at its first read what it is: a reader, a writer or neither."""
 
@@ -155,6 +167,8 @@ class _SnapshotCursor(Cursor):
         self._follows: LogState | None = None
         self._reading: Nested | None = None  # what ``reader`` made of the kept elements
         self._reader_state: State | None = None
+        self._version_draws: dict[str, list[int]] | None = None
+        self._drawn: str | None = None  # what stood for the seeds when a state was taken
         run.session.on_close(self.close)
 
     def read(self, max_rows: int) -> Chunk:
@@ -192,6 +206,27 @@ class _SnapshotCursor(Cursor):
             # Before it is tried: where errors are ignored, one that stays would come for ever.
             self._is_open = True
             self._decide()
+            self._check_draws()
+
+    def _check_draws(self) -> None:
+        """Refuse to go on in an order that another seed has drawn."""
+        if self._drawn is not None and self._drawn != self._draws_now():
+            raise StateError(
+                f"this state was taken of {self._node.title} while a random stage before it had "
+                "drawn another seed than that of the elements that are stored now, so that a "
+                "position is another element; give the stage a seed, or begin a new pass"
+            )
+
+    def _draws_now(self) -> str | None:
+        """What stands for the seeds of the stages before, once it is known which they are."""
+        draws: dict[str, list[int]] | None
+        if self._computing is not None:
+            draws = self._computing.draws
+        elif self._follows is not None:
+            draws = _draws_of(self._follows)
+        else:
+            draws = self._version_draws
+        return str(digest_of(json.dumps(draws, sort_keys=True).encode()).hex()) if draws else None
 
     def _decide(self) -> None:
         mode = self._node.mode
@@ -213,18 +248,18 @@ class _SnapshotCursor(Cursor):
                 if self._computing is not None:
                     return None
                 continue
-            if self._node.on_pending == "passthrough":
-                _log.info(
-                    "pass-through: %s writes %s; elements are computed and not stored",
-                    holder,
-                    self._store.url,
-                )
-                return self._compute_all()
             if self._node.on_pending == "error":
                 raise PendingSnapshotError(
                     f"{self._store.url} is being written by {holder}; wait for it with "
                     "on_pending='wait', or read along with on_pending='follow'"
                 )
+            if self._would_wait_for_itself(holder) or self._node.on_pending == "passthrough":
+                _log.info(
+                    "pass-through: %s writes %s; elements are computed and not stored",
+                    holder,
+                    self._store.url,
+                )
+                return self._compute_all(_draws_of(state))
             if self._node.on_pending == "follow" and not self._starts_over:
                 self._follows, self._kept = state, self._prefix(state)
                 return None
@@ -235,6 +270,20 @@ class _SnapshotCursor(Cursor):
             _log.info("hit: %s replays %s elements", self._store.url, f"{found.elements:,}")
         self._read_version(state.version)
         return None
+
+    def _would_wait_for_itself(self, holder: Holder) -> bool:
+        """Whether the writer goes on only when the consumer of this pass has got its elements.
+
+        So it is with two iterators of one loop, and with the workers of one loader.
+        """
+        # Two branches of one pipeline, and two threads, do not have to wait for each other.
+        if holder.is_this_process and is_held_up(holder.run, self._run.session.outermost):
+            warn_user(
+                f"another iterator of this process is still open and stores {self._store.url}, so "
+                "this pass computes its elements without storing them; read that one to its end, "
+                "or close it first"
+            )
+        return holder.is_this_process or bool(self._run.session.handed)
 
     def _begun(self) -> PassIdentity:
         """The identity of this pass: of the process that began it, or taken now."""
@@ -257,6 +306,7 @@ class _SnapshotCursor(Cursor):
 
     def _read_version(self, version: Version) -> None:
         # Opened once for all passes, so that every chunk is checked once.
+        self._version_draws = version.commit.body.get("draws")
         place, opened = (self._store.url, version.commit.run), self._node.opened
         kept = opened.get(place)
         if kept is None or kept.manifest != version.manifest:
@@ -317,7 +367,7 @@ class _SnapshotCursor(Cursor):
         holder = self._watch.live_holder()
         if holder is None:
             run_id = new_run_id()
-            lease = Lease(self._store, run_id)
+            lease = Lease(self._store, run_id, self._run.session.outermost)
             try:
                 holder = lease.earlier_holder(self._watch)
                 self._log.follow(state)
@@ -328,10 +378,10 @@ class _SnapshotCursor(Cursor):
                     lease.release()
         return holder
 
-    def _compute_all(self) -> None:
+    def _compute_all(self, draws: dict[str, list[int]] | None = None) -> None:
         from keepset.snapshot.beginning import compute
 
-        self._computing = compute(self._node, self._run)
+        self._computing = compute(self._node, self._run, draws)
         if self._identity is not None:
             self._computing.watch(self._identity)
 
@@ -370,7 +420,7 @@ class _SnapshotCursor(Cursor):
         return lambda numbers: kept.gather(kept.rows_at(numbers))
 
     def state(self) -> State:
-        place = {"fingerprint": self._name}
+        place = {"fingerprint": self._name, "draws": self._draws_now() or self._drawn}
         if self._reading is not None:
             return place | {"position": 0, "reader": self._reading.state()}
         return place | {"position": self._position, "reader": self._reader_state}
@@ -381,7 +431,7 @@ class _SnapshotCursor(Cursor):
         if stored is None or self._node.mode == "passthrough":
             return  # nothing was read by then, or nothing is to be compared with
         self._begun().check_name(stored)
-        self._name = stored
+        self._name, self._drawn = stored, state.get("draws")
 
     def close(self) -> None:
         with ExitStack() as closing:  # all of them, also if one fails

@@ -424,7 +424,7 @@ _counted = 0
 def counts(x: int) -> int:
     global _counted
     _counted += 1
-    return x
+    return x + _counted
 
 
 def test_what_a_function_itself_assigns_counts_but_is_not_fixed() -> None:

@@ -102,7 +102,7 @@ def test_what_cannot_be_compared_can_be_ignored() -> None:
 
 
 def test_own_state_and_ignored_parts_go_together(load: Load) -> None:
-    job = load("SEEN = []\nLOG = 1\ndef f(x):\n    SEEN.append(LOG)\n    return x")
+    job = load("SEEN = []\nLOG = 1\ndef f(x):\n    SEEN.append(LOG)\n    return len(SEEN)")
     before = fingerprint_of_value(job.f, ignore=Ignore(["global LOG"]))
     job.f(1)
     vars(job)["LOG"] = 2
@@ -123,4 +123,4 @@ tally = 0
 def counting(x: int) -> int:
     global tally
     tally += 1
-    return x
+    return x + tally

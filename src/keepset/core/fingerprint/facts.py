@@ -31,8 +31,9 @@ class Facts:
         firm: The digest without own state and without library objects that may settle.
         blind: Of a whole result, what the walk met and cannot see through.
         moves: Whether it is own state.
+        places: The ids of what holds own state, and the names in it.
 
-    The last four belong to this process: they are neither stored nor compared.
+    The last five belong to this process: they are neither stored nor compared.
     """
 
     digest: str
@@ -46,6 +47,7 @@ class Facts:
     firm: str = field(default="", compare=False, repr=False)
     blind: tuple[Blind, ...] = field(default=(), compare=False, repr=False)
     moves: bool = field(default=False, compare=False, repr=False)
+    places: frozenset[Any] = field(default=frozenset(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         # Where no own state was found, leaving it out changes nothing.
@@ -74,7 +76,9 @@ def combine(kind: str, text: str, children: Iterable[tuple[str, Facts]]) -> Fact
     children = tuple(children)
     versions: dict[str, str] = {}
     blind: dict[Blind, None] = {}
+    places: frozenset[Any] = frozenset()
     for _, child in children:
+        places |= child.places
         versions.update(child.versions)
         blind.update(dict.fromkeys(child.blind))
     own = digest_of(kind.encode())
@@ -97,6 +101,7 @@ def combine(kind: str, text: str, children: Iterable[tuple[str, Facts]]) -> Fact
         fixed=digest(lambda child: child.fixed),
         firm=digest(lambda child: child.firm),
         blind=tuple(blind),
+        places=places,
     )
 
 

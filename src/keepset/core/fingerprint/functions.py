@@ -25,6 +25,7 @@ from keepset.core.fingerprint.origin import (
 )
 from keepset.core.fingerprint.plain import order_of
 from keepset.core.fingerprint.reach import Reach, reach_of
+from keepset.core.fingerprint.reads import Reads, reads_of
 from keepset.core.fingerprint.sketch import ByName, Part, Sketch, part
 from keepset.core.fingerprint.source import find_source
 from keepset.core.fingerprint.syntax import canonical_bytes, canonical_source
@@ -55,6 +56,7 @@ class _Reading:
     note: str
     reach: Reach
     effects: Effects
+    reads: Reads
     aspects: frozenset[str]
 
 
@@ -194,12 +196,14 @@ def _reading(code: CodeType) -> _Reading:
             "",
             reach_of(code),
             effects_of(code, node),
+            reads_of(code, node),
             aspects,
         )
     else:
         note = f" (compiled code of {version_note()}: no source that matches it)"
         content = b"code" + version_note().encode() + code_digest(code)
-        reading = _Reading(content, "", note, reach_of(code), effects_of(code, None), aspects)
+        reach, effects, reads = reach_of(code), effects_of(code, None), reads_of(code, None)
+        reading = _Reading(content, "", note, reach, effects, reads, aspects)
     key = id(code)
     _readings[key] = weakref.ref(code, lambda _: _readings.pop(key, None)), reading
     return reading
@@ -208,6 +212,11 @@ def _reading(code: CodeType) -> _Reading:
 def effects_of_function(value: FunctionType) -> Effects | None:
     """What a function of the user's does to what it did not make; None for those of libraries."""
     return None if is_library_function(value) else _reading(value.__code__).effects
+
+
+def reads_of_function(value: FunctionType) -> Reads | None:
+    """What a function of the user's uses; None for those of libraries."""
+    return None if is_library_function(value) else _reading(value.__code__).reads
 
 
 def _defaults(value: FunctionType) -> Iterator[Part]:

@@ -51,10 +51,11 @@ _VERBS = {
 
 
 class _LeftOut:
-    """Stands for a part that the user ignores."""
+    """Stands for a part that does not count."""
 
 
-_LEFT_OUT = _LeftOut()
+# What the user ignores, and what functions write and never read.
+_LEFT_OUT, _UNREAD = _LeftOut(), _LeftOut()
 
 
 class Mask(Protocol):
@@ -78,6 +79,7 @@ class Graph:
         rule: What makes the sketch of a value.
         ignore: The parts that do not count.
         opened: The ids of containers that are looked into, however large they are.
+        unread: Whether a part does not count, because no function reads it.
 
     Attributes:
         roots: Their vertices.
@@ -90,8 +92,10 @@ class Graph:
         rule: Rule,
         ignore: Ignore | None = None,
         opened: Set[int] = frozenset(),
+        unread: Callable[[Vertex, Part], bool] | None = None,
     ) -> None:
         self._rule, self._ignore, self._opened = rule, ignore, opened
+        self._unread = unread
         self.data: list[Vertex] = []
         self._vertices: dict[int, Vertex] = {}
         self._leaves: dict[tuple[type, bytes], bytes] = {}
@@ -267,6 +271,8 @@ class Graph:
         for part in sketch.parts:
             if self._ignore is not None and self._is_ignored(vertex, part):
                 part.value = _LEFT_OUT
+            elif self._unread is not None and self._unread(vertex, part):
+                part.value = _UNREAD
             if token(part.value) is not None:
                 vertex.edges.append((part, None))
                 continue
@@ -279,6 +285,8 @@ class Graph:
     def _sketch(self, value: Any) -> Sketch:
         if value is _LEFT_OUT:
             return Sketch("ignored", "left out by ignore")
+        if value is _UNREAD:
+            return Sketch("unread", "written and never read")
         return _undisturbed(self._rule, value)
 
     def _close_sequence(self, vertex: Vertex) -> bool:
@@ -392,8 +400,8 @@ def _sketch_of_type(value: Any) -> Sketch:
 
 
 def _is_hidden(mask: Mask, vertex: Vertex, part: Part) -> bool:
-    # What the user ignores counts for nothing, so there is nothing to hide.
-    return part.value is not _LEFT_OUT and mask.hides_part(vertex, part)
+    # What is left out counts for nothing, so there is nothing to hide.
+    return type(part.value) is not _LeftOut and mask.hides_part(vertex, part)
 
 
 def _masked_own(vertex: Vertex, mask: Mask) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import defaultdict
+from collections.abc import Set
 from types import BuiltinMethodType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -69,6 +70,19 @@ class OwnState:
 
     def __bool__(self) -> bool:
         return bool(self.values or self.items or self.keys or self.names)
+
+    def forget(self, names: Set[tuple[int, str]], values: Set[int]) -> None:
+        """Leave out some of the names and values."""
+        self.names -= names
+        self.values -= values
+        self.items -= values
+        for each in values & self.keys.keys():
+            del self.keys[each]
+
+    @property
+    def places(self) -> frozenset[Any]:
+        """All of them, to find out whether two pipelines share some."""
+        return frozenset({*self.values, *self.items, *self.keys, *self.names})
 
     def hides(self, vertex: Vertex) -> bool:
         return id(vertex.value) in self.values or id(vertex.value) in self.items

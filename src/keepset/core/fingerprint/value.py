@@ -23,6 +23,7 @@ from keepset.core.fingerprint.own_state import OwnState, own_state
 from keepset.core.fingerprint.plain import plain_sketch
 from keepset.core.fingerprint.plain_data import holds_any
 from keepset.core.fingerprint.sketch import Sketch
+from keepset.core.fingerprint.unread import Unread, unread_state
 from keepset.core.fingerprint.vertex import Vertex
 
 # The first rule that knows a value describes it.
@@ -89,6 +90,7 @@ def fingerprints_of_values(
             versions=dict(sorted(map(library_version, libraries))),
             fixed=fixed.get(root, root.digest).hex(),
             firm=firm.get(root, root.digest).hex(),
+            places=moving.places,
         )
         result.append(counting_versions(facts) if strict else facts)
     return result
@@ -104,10 +106,14 @@ def _graph_and_own_state(
 ) -> tuple[Graph, OwnState]:
     """The graph of some values, and what their functions write in it."""
     opened: frozenset[int] = frozenset()
+    unread: Unread | None = None
     with this_moment():  # arrays are hashed once, also if there is a second graph
         while True:
-            graph = _graph(values, ignore, opened)
+            graph = _graph(values, ignore, opened, unread)
             moving = own_state(graph)
+            if unread is None and (unread := unread_state(graph, moving)):
+                continue
+            moving.forget(unread.names, unread.values)
             # Plain data of which a part is own state is looked into, to leave out that part.
             written = {id(v.value) for v in graph.data if _is_written_inside(v, moving)}
             if not written:
@@ -123,13 +129,16 @@ def _is_written_inside(vertex: Vertex, moving: OwnState) -> bool:
 
 
 def _graph(
-    values: Sequence[tuple[str, Any]], ignore: Ignore | None, opened: frozenset[int]
+    values: Sequence[tuple[str, Any]],
+    ignore: Ignore | None,
+    opened: frozenset[int],
+    unread: Unread | None,
 ) -> Graph:
     """The graph in which everything counts that the functions in it read of functions."""
     aspects: frozenset[str] = frozenset()
     while True:
         with counting(aspects) as met:
-            graph = Graph(values, _sketch, ignore, opened)
+            graph = Graph(values, _sketch, ignore, opened, unread.holds if unread else None)
         if aspects.issuperset(met):
             return graph
         aspects |= met

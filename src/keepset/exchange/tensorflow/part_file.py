@@ -32,7 +32,7 @@ class PartFile:
         self._path, self._part = path, f"{path}.part-{self._run}"
         self._note, self._source = f"{self._part}.json", source
         os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-        hold(self._run)
+        hold(self._run, self)
         self.elements, self._size = self._take_over()
         self._file = open(self._part, "r+b" if self._size else "wb")  # noqa: SIM115  # see close
         self._file.truncate(self._size)

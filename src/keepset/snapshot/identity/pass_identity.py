@@ -7,21 +7,17 @@ was computed after a variable changed is never stored under the fingerprint from
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple, Protocol
+from weakref import WeakSet
 
 from keepset.core.fingerprint import Difference, Moment, differences, facts_to_json
 from keepset.errors import CorruptSnapshotError, FingerprintError, NewerFormatError, StateError
 from keepset.format.log import Log, LogState
 from keepset.snapshot.files.same_files import find_same
 from keepset.snapshot.files.sources import Sources
-from keepset.snapshot.identity.aliases import (
-    alias_of,
-    pass_begins,
-    pass_ends,
-    remember_alias,
-    under_way,
-)
+from keepset.snapshot.identity.aliases import alias_of, remember_alias
 from keepset.snapshot.identity.pipeline_identity import Identity, Looks
 from keepset.snapshot.reading.opening import fingerprints_at
 from keepset.storage import Store
@@ -30,6 +26,10 @@ from keepset.storage import Store
 _TRIES: Final = 5
 # How many other snapshots at a path are asked whether they have this one as an alias.
 _MOST_ASKED: Final = 256
+
+
+# The passes that are under way in this process and whose functions move state of their own.
+_moving: WeakSet[PassIdentity] = WeakSet()
 
 
 class StoringStage(Protocol):
@@ -93,6 +93,9 @@ class PassIdentity:
         self._begun = None if stage.fingerprint is not None else self._taken(self.moment)
         self._settled: Identity | None = None
         self._name: str | None = stage.fingerprint
+        self._process = os.getpid()
+        # Whether another pass has moved state that the functions of this one use.
+        self.is_disturbed = False
 
     def handed_to(self, stage: StoringStage) -> PassIdentity:
         """The same pass in a process that has a copy of the stage."""
@@ -104,7 +107,7 @@ class PassIdentity:
         return {"_begun": self._begun, "_settled": self._settled, "_name": self._name}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, moment=Moment())
+        self.__dict__.update(state, moment=Moment(), _process=os.getpid(), is_disturbed=False)
 
     @property
     def identity(self) -> Identity | None:
@@ -137,13 +140,27 @@ class PassIdentity:
         Raises:
             StateError: The stages before the snapshot compute something else.
         """
-        if stored != self.name:
+        if stored != self.name and stored not in self._earlier_names():
             raise StateError(
                 f"this state was taken of {self._stage.title} with the fingerprint {stored}, and "
                 f"now it has {self.name}: the stages before it compute something else, so that a "
                 "position is another element; run the pipeline as it was, or begin a new pass "
                 "(ks.explain(ds, path) says what has changed)"
             )
+
+    def _earlier_names(self) -> set[str | None]:
+        """What this pipeline was stored as before its functions moved their state here."""
+        if self._begun is None or not self.has_own_state:
+            return set()
+        facts = self._begun.facts
+        shared = [
+            other.name
+            for other in list(_moving)
+            if other._begun is not None
+            and other._begun.facts.fixed == facts.fixed
+            and not other._begun.facts.places.isdisjoint(facts.places)
+        ]
+        return {alias_of(self.fingerprint), *shared}
 
     # Where:
 
@@ -158,14 +175,12 @@ class PassIdentity:
 
     def _by_name(self, root: Store) -> Place:
         """What is stored under one of its names, or the empty place of its own."""
-        if self.has_own_state and self._begun is not None:
-            name = under_way(self._begun.facts.fixed)
-            if name is not None:
-                return _place(root, name)
-        alias = alias_of(self.fingerprint)
+        alias = alias_of(self.fingerprint) if self._stage.mode in ("auto", "read") else None
         if alias is not None:
             found = _place(root, alias)
-            if not found.state.is_empty:
+            # What is missing there cannot be computed: functions hold other state by now.
+            is_whole = found.state.version is not None
+            if is_whole or (not found.state.is_empty and not self.has_own_state):
                 return found
         return _place(root, self.fingerprint)
 
@@ -240,13 +255,24 @@ class PassIdentity:
         return now.facts.digest == self._begun.facts.digest
 
     def begin_computing(self) -> None:
-        """Let other passes of this process know of this one, as functions move their state."""
-        if self.has_own_state and self._begun is not None:
-            pass_begins(self._begun.facts.fixed, self.name)
+        """Let other passes of this process know of this one, if functions move their state."""
+        if self.has_own_state:
+            _moving.add(self)
 
     def end_computing(self) -> None:
-        if self.has_own_state and self._begun is not None:
-            pass_ends(self._begun.facts.fixed, self.name)
+        _moving.discard(self)
+
+    def note_move(self) -> None:
+        """Note that functions are about to run, and may move state that other passes share."""
+        if not self.has_own_state or self._begun is None:
+            return
+        places, process = self._begun.facts.places, os.getpid()
+        for other in list(_moving):
+            begun = other._begun
+            if other is self or other._process != process or begun is None:
+                continue
+            if not places.isdisjoint(begun.facts.places):
+                other.is_disturbed = True
 
     def changed_files(self) -> list[str]:
         """The local files that do not stand as they did when the pass began."""
@@ -257,6 +283,8 @@ class PassIdentity:
 
     def remember(self, moved: Moved) -> None:
         """Let the next pass of this process find what this one has stored."""
+        if self.is_disturbed:
+            return  # the state is not what this pass alone has made of it
         for name in (moved.now, *moved.settled):
             if name is not None:
                 remember_alias(name, self.name)
@@ -309,6 +337,16 @@ def changes_text(changes: Sequence[Difference], url: str) -> str:
         f"{changes[0]}{more}: this changed while elements were computed for {url}, so they are not "
         "stored, and the next pass computes them again; leave the variable alone during a pass, or "
         "leave it out of the fingerprint with snapshot(path, ignore=[...])"
+    )
+
+
+def disturbed_text(url: str) -> str:
+    """A warning that two passes at once have moved the same state."""
+    return (
+        f"another pass has run functions that write the same variables as those for {url} do, such "
+        "as a cache or a counter, so the elements from here on are not stored; iterate one after "
+        "the other, or leave the variables out with snapshot(path, ignore=[...]) if they do not "
+        "change the elements"
     )
 
 

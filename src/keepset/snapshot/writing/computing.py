@@ -13,12 +13,18 @@ from keepset.core.cursor import Marked
 from keepset.core.dtypes import Array
 from keepset.core.node import Node
 from keepset.core.pace import Pace
-from keepset.core.run import Run, start
+from keepset.core.run import Run, start_below
 from keepset.core.warn import warn_user
 from keepset.errors import StateError
 from keepset.format.log import Append
 from keepset.snapshot.files.source_keeper import changed_text
-from keepset.snapshot.identity.pass_identity import Moved, PassIdentity, changes_text, unknown_text
+from keepset.snapshot.identity.pass_identity import (
+    Moved,
+    PassIdentity,
+    changes_text,
+    disturbed_text,
+    unknown_text,
+)
 from keepset.snapshot.reading.kept import Kept
 from keepset.snapshot.writing.filling import are_same
 from keepset.snapshot.writing.first_pass import FirstPass
@@ -33,6 +39,8 @@ class Computing:
         self._run, self._upstream = run, upstream
         self._position = position
         self._pace = Pace(node.may_run_ahead)
+        self._cardinality = node.cardinality()
+        self._has_failed = False
         self._pass: FirstPass | None = None
         self._identity: PassIdentity | None = None
         self._is_first = True
@@ -69,9 +77,17 @@ class Computing:
         return frozen(self._take(max_rows))
 
     def _take(self, max_rows: int) -> Chunk:
+        if self._has_failed:
+            self._leave_out_failed()
+        if self._identity is not None:
+            self._check_disturbed(self._identity)
         # Elements that were kept came quickly; those that are computed may not.
         began = time.perf_counter()
-        chunk = self._upstream.read(min(max_rows, self._pace.size))
+        try:
+            chunk = self._upstream.read(min(max_rows, self._pace.size))
+        except BaseException:
+            self._has_failed = True
+            raise
         self._pace.adapt(time.perf_counter() - began, chunk.own_bytes)
         if self._pass is not None and self._pass.lost:
             self._stop_keeping(commit=False)  # so that nobody waits for it
@@ -90,6 +106,18 @@ class Computing:
                 self._remember_own_state()
         return chunk
 
+    def _leave_out_failed(self) -> None:
+        """Store nothing behind an element that failed: the consumer goes on without it."""
+        self._has_failed = False
+        if self._pass is not None:
+            self._commit_rest()  # before the warning, which may be an error
+            warn_user(failed_text(self._position, self._url))
+
+    def _check_disturbed(self, identity: PassIdentity) -> None:
+        if identity.is_disturbed and self._pass is not None:
+            self._withdraw(self._pass, disturbed_text(self._url))
+        identity.note_move()
+
     def _shards(self, chunk: Chunk) -> Array | None:
         if self._shard_func is None or not len(chunk):
             return None
@@ -105,7 +133,7 @@ class Computing:
             self._is_first = False
             self._identity.note_first_element()
         if first.is_due and self._is_unmoved(first):
-            first.commit(self._draws())
+            first.commit(self.draws)
 
     def _finish(self, first: FirstPass) -> None:
         """Commit the whole, if the pipeline is still what it was when the pass began."""
@@ -116,7 +144,7 @@ class Computing:
         if changed:
             self._withdraw(first, changed_text(changed, self._url))
             return
-        first.complete(self._draws(), moved.settled)
+        first.complete(self.draws, moved.settled)
         self._remember(moved)
         self._stop_keeping(commit=False)
 
@@ -159,25 +187,21 @@ class Computing:
     def _remember_own_state(self) -> None:
         """Note how a pass that stores nothing leaves the state that its functions move."""
         identity = self._identity
-        if identity is not None and identity.has_own_state:
+        if identity is not None and identity.has_own_state and not identity.is_disturbed:
             moved = identity.moved(thorough=False)
             if moved.is_known and not moved.outside:
                 identity.remember(moved)
         self._forget_identity()
 
-    def _draws(self) -> dict[str, Any]:
+    @property
+    def draws(self) -> dict[str, list[int]]:
         """The seeds of the stages before the snapshot, by their places as seen from there."""
-        run = self._run
-        return {
-            where.removeprefix(run.where): draw
-            for where, draw in run.session.draws.items()
-            if where.startswith(run.where)
-        }
+        return dict(self._run.session.draws)
 
     def _stop_keeping(self, commit: bool) -> None:
         first, self._pass = self._pass, None
         if first is not None:
-            first.close(self._draws if commit else None)
+            first.close((lambda: self.draws) if commit else None)
 
     def close(self) -> None:
         try:
@@ -191,7 +215,15 @@ class Computing:
         first = self._pass
         if first is None or first.lost or not first.has_elements:
             self._stop_keeping(commit=False)
-            self._remember_own_state()
+            self._forget_identity()
+            return
+        if self._position == self._cardinality and not self._has_failed:
+            # All there are: a consumer that counts does not ask for the end.
+            try:
+                self._finish(first)
+            except BaseException:
+                self._stop_keeping(commit=False)
+                raise
             return
         try:
             moved = self._compare(first, thorough=True)
@@ -203,7 +235,19 @@ class Computing:
             self._withdraw(first, changed_text(changed, self._url))
         elif moved is not None:
             self._stop_keeping(commit=True)
+            if self._identity is not None and self._identity.has_own_state:
+                # It is where this pass has left it: nothing can go on behind what is stored.
+                self._forget_identity()
             self._remember(moved)
+
+
+def failed_text(element: int, url: str) -> str:
+    """A warning that a pass goes on behind an error."""
+    return (
+        f"element {element} failed, and the pass goes on without it: what comes behind is not "
+        f"stored in {url}, and the next pass computes it again; put ignore_errors() before "
+        "snapshot() to store what is left"
+    )
 
 
 def computing_behind(node: Node, last: Append, kept: Kept, within: Run) -> Computing | None:
@@ -211,7 +255,7 @@ def computing_behind(node: Node, last: Append, kept: Kept, within: Run) -> Compu
 
     What it takes ends with the run ``within``.
     """
-    run = start(node, last.resume.get("draws")).in_order()
+    run = start_below(node, within.input(0), last.resume.get("draws"))
     upstream = Marked(node.cursor(run))
     is_same = False
     try:
@@ -233,5 +277,4 @@ def computing_behind(node: Node, last: Append, kept: Kept, within: Run) -> Compu
             run.session.close()
     if not is_same:
         return None
-    within.session.on_close(run.session.close)
     return Computing(node, run, upstream, last.stop)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
+from weakref import WeakValueDictionary, ref
 
 from keepset.core.record import record
 from keepset.errors import ObjectMissingError, StorageError
@@ -23,8 +24,9 @@ BEAT_S = 10.0
 EXPIRY_S = 60.0
 
 
-# The runs of this process that have a lease. One that could not be removed speaks for nobody.
-_held: set[str] = set()
+# The runs of this process that have a lease, and what holds each: a lease that was dropped, by an
+# interrupt between any two steps, speaks for nobody.
+_held: WeakValueDictionary[str, object] = WeakValueDictionary()
 
 
 @record
@@ -40,12 +42,16 @@ class Holder:
     beat: float
 
     @property
+    def is_this_process(self) -> bool:
+        return self.is_here and self.pid == os.getpid()
+
+    @property
     def is_here(self) -> bool:
         return (self.host, self.boot) == (socket.gethostname(), _boot_id())
 
     def is_alive(self, expiry_s: float) -> bool:
         """Whether the writer is at work: certain on this machine, judged by its beat elsewhere."""
-        if self.is_here and self.pid == os.getpid():
+        if self.is_this_process:
             return self.run in _held
         if self.is_here:
             return _start_of(self.pid) == self.started
@@ -62,41 +68,52 @@ def this_holder(run: str, since: float) -> Holder:
     return Holder(run, host, boot, pid, _start_of(pid), since, time.time())
 
 
-def hold(run: str) -> None:
-    """Note that this process writes a run, until it is let go of."""
-    _held.add(run)
+def hold(run: str, holder: object) -> None:
+    """Note that this process writes a run, until it is let go of or the holder is gone."""
+    _held[run] = holder
 
 
 def let_go(run: str) -> None:
-    _held.discard(run)
+    _held.pop(run, None)
+
+
+def is_held_up(run: str, owner: object) -> bool:
+    """Whether another owner holds a run in this very thread, which is busy with this one now."""
+    lease = _held.get(run)
+    return isinstance(lease, Lease) and lease.is_held_up(owner)
 
 
 class Lease:
-    """Says that this process writes, until it is released or the process ends."""
+    """Says that this process writes, until it is released, dropped or the process ends."""
 
-    def __init__(self, store: Store, run: str) -> None:
+    def __init__(self, store: Store, run: str, held_by: object = None) -> None:
         self._store, self._run, self._since = store, run, time.time()
+        self._held_by = None if held_by is None else ref(held_by)
+        self._thread_id = threading.get_ident()
         self._released = threading.Event()
         self._process = os.getpid()
-        _held.add(run)
+        hold(run, self)
         try:
             self._beat()
+            # The thread must not hold the lease: one that nothing else holds is over.
+            self._thread = threading.Thread(
+                target=_go_on, args=(ref(self), self._released), name="keepset-lease", daemon=True
+            )
+            self._thread.start()
         except BaseException:
             # It may be there all the same, and would speak for a writer that never began.
+            self._released.set()
             self._remove()
             raise
-        self._thread = threading.Thread(target=self._go_on, name="keepset-lease", daemon=True)
-        self._thread.start()
 
     def _beat(self) -> None:
         holder = this_holder(self._run, self._since)
         self._store.put(f"{FOLDER}{self._run}.json", json.dumps(asdict(holder)).encode())
 
-    def _go_on(self) -> None:
-        while not self._released.wait(BEAT_S):
-            # Whoever cannot reach the store cannot commit either, and will hear of it there.
-            with suppress(StorageError):
-                self._beat()
+    def is_held_up(self, owner: object) -> bool:
+        """Whether it was taken in this thread, for another owner."""
+        ours = self._held_by is not None and self._held_by() is owner
+        return self._thread_id == threading.get_ident() and not ours
 
     def earlier_holder(self, watch: Watch) -> Holder | None:
         """A live writer that began before this one, should both have begun at the same moment."""
@@ -107,14 +124,26 @@ class Lease:
     def release(self) -> None:
         if self._process != os.getpid():
             return  # a fork of the writer: the lease is not its own
+        let_go(self._run)  # first: an interrupt may come between any two steps
         self._released.set()
         self._thread.join()
         self._remove()
 
     def _remove(self) -> None:
-        _held.discard(self._run)
+        let_go(self._run)
         with suppress(StorageError):
             self._store.delete([f"{FOLDER}{self._run}.json"])
+
+
+def _go_on(lease: ref[Lease], released: threading.Event) -> None:
+    while not released.wait(BEAT_S):
+        found = lease()
+        if found is None:
+            return
+        # A writer that cannot reach the store cannot commit either, and will hear of it there.
+        with suppress(StorageError):
+            found._beat()
+        del found
 
 
 class Watch:

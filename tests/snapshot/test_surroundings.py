@@ -1,0 +1,358 @@
+"""What stands around a snapshot, before it or behind it, does not change what it stores."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import keepset as ks
+from keepset.errors import StateError
+
+COUNT = 12
+
+
+@pytest.fixture(params=["local", "memory"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[str], str]:
+    def path(name: str) -> str:
+        return str(tmp_path / name) if request.param == "local" else f"memory://{tmp_path}/{name}"
+
+    return path
+
+
+def values(ds: Any) -> list[int]:
+    return [int(x) for x in ds]
+
+
+def jitter(x: Any, rng: np.random.Generator) -> int:
+    return int(x) * 1000 + int(rng.integers(1000))
+
+
+RANDOM: dict[str, Callable[[], ks.Dataset]] = {
+    "shuffle": lambda: ks.Dataset.range(COUNT).shuffle(COUNT, seed=3),
+    "small shuffle": lambda: ks.Dataset.range(COUNT).shuffle(4, seed=3),
+    "global shuffle": lambda: ks.Dataset.range(COUNT).shuffle(ks.GLOBAL, seed=3),
+    "random_map": lambda: ks.Dataset.range(COUNT).map(lambda x: x).random_map(jitter, seed=5),
+    "one stage twice": lambda: _twice(ks.Dataset.range(COUNT).shuffle(COUNT, seed=3)),
+    "shuffle in flat_map": lambda: ks.Dataset.range(3).flat_map(
+        lambda i: ks.Dataset.range(4).map(lambda x: x + 4 * i).shuffle(4, seed=1)
+    ),
+}
+
+
+def _twice(ds: ks.Dataset) -> ks.Dataset:
+    return ks.Dataset.zip((ds, ds)).map(lambda a, b: a * 100 + b)
+
+
+BEHIND: dict[str, Callable[[ks.Dataset], ks.Dataset]] = {
+    "repeat": lambda ds: ds.repeat(2),
+    "repeat twice": lambda ds: ds.repeat(2).repeat(2),
+    "flat_map": lambda ds: ks.Dataset.range(3).flat_map(lambda _: ds),
+    "interleave": lambda ds: ks.Dataset.range(2).interleave(lambda _: ds, cycle_length=2),
+    "zip": lambda ds: ks.Dataset.zip((ks.Dataset.range(COUNT), ds)),
+    "concatenate": lambda ds: ks.Dataset.range(0).concatenate(ds),
+    "shuffle": lambda ds: ds.shuffle(5, seed=9),
+}
+
+
+@pytest.mark.parametrize("behind", BEHIND.values(), ids=BEHIND)
+@pytest.mark.parametrize("make", RANDOM.values(), ids=RANDOM)
+def test_what_stands_behind_does_not_change_what_is_stored(
+    make: Callable[[], ks.Dataset],
+    behind: Callable[[ks.Dataset], ks.Dataset],
+    place: Callable[[str], str],
+) -> None:
+    alone = values(make().snapshot(place("alone")))
+    list(behind(make().snapshot(place("behind"))))
+    assert values(make().snapshot(place("behind"))) == alone
+
+
+@pytest.mark.parametrize("make", RANDOM.values(), ids=RANDOM)
+def test_a_first_pass_is_that_of_the_pipeline_without_a_snapshot(
+    make: Callable[[], ks.Dataset], place: Callable[[str], str]
+) -> None:
+    assert values(make().snapshot(place("a"))) == values(make())
+
+
+@pytest.mark.parametrize("make", RANDOM.values(), ids=RANDOM)
+@pytest.mark.parametrize("stop", [1, 5, COUNT - 1])
+def test_an_interrupted_repetition_goes_on(
+    make: Callable[[], ks.Dataset], place: Callable[[str], str], stop: int
+) -> None:
+    expected = values(make())
+    path = place("a")
+    assert values(make().snapshot(path).repeat(2).take(stop)) == expected[:stop]
+    assert values(make().snapshot(path).repeat(2)) == 2 * expected
+
+
+def test_a_state_of_one_repetition_goes_on_in_another_place(place: Callable[[str], str]) -> None:
+    make = RANDOM["shuffle"]
+    expected = values(make().snapshot(place("stored")))
+    iterator = iter(make().snapshot(place("other")).repeat(1))
+    seen = [int(next(iterator)) for _ in range(3)]
+    state = json.loads(json.dumps(iterator.state()))
+    iterator.close()
+    assert seen + values(make().snapshot(place("stored")).repeat(1).iterate(state)) == expected
+
+
+@pytest.mark.filterwarnings("ignore:shuffle.* has no seed")
+def test_a_state_of_another_draw_is_refused(place: Callable[[str], str]) -> None:
+    path = place("a")
+
+    def dataset(**settings: Any) -> ks.Dataset:
+        return ks.Dataset.range(30).shuffle(30).snapshot(path, **settings)
+
+    iterator = iter(dataset())
+    for _ in range(10):
+        next(iterator)
+    state = iterator.state()
+    iterator.close()
+    with pytest.warns(UserWarning, match="starts over"):
+        list(dataset(mode="write"))
+    with pytest.raises(StateError, match="drawn another seed"):
+        next(dataset().iterate(state))
+
+
+@pytest.mark.filterwarnings("ignore:shuffle.* has no seed")
+def test_who_passes_through_draws_what_is_stored(place: Callable[[str], str]) -> None:
+    """So that workers of a loader, of which one writes, agree on the order."""
+    path = place("a")
+
+    def dataset() -> ks.Dataset:
+        return ks.Dataset.range(30).shuffle(30).snapshot(path)
+
+    first = values(dataset().take(10))
+    writer = iter(dataset())
+    assert [int(next(writer)) for _ in range(12)][:10] == first
+    found: list[list[int]] = []
+    thread = threading.Thread(target=lambda: found.append(values(dataset())))
+    thread.start()
+    thread.join()
+    writer.close()
+    assert found == [values(dataset())]
+    assert sorted(found[0]) == list(range(30))
+
+
+# Elements that fail
+
+
+def fails_at_3(x: Any) -> Any:
+    if x == 3:
+        raise ValueError("bad record")
+    return x
+
+
+def test_a_pass_that_goes_on_behind_an_error_is_not_stored_as_a_whole(
+    place: Callable[[str], str],
+) -> None:
+    ds = ks.Dataset.range(6).map(fails_at_3).snapshot(place("a"))
+    with pytest.warns(UserWarning, match=r"element 3 failed.*put ignore_errors\(\) before"):
+        assert values(ds.ignore_errors()) == [0, 1, 2, 4, 5]
+    with pytest.raises(ValueError, match="bad record"):
+        values(ds)
+    before = ks.Dataset.range(6).map(fails_at_3).ignore_errors().snapshot(place("b"))
+    assert values(before) == values(before) == [0, 1, 2, 4, 5]
+
+
+def test_an_element_that_failed_once_is_stored_the_next_time(place: Callable[[str], str]) -> None:
+    down = [True]
+
+    def fetched(x: Any) -> Any:
+        if x == 3 and down[0]:
+            raise OSError("server busy")
+        return x
+
+    ds = ks.Dataset.range(6).map(fetched).snapshot(place("a"), ignore=["captured down"])
+    with pytest.warns(UserWarning, match="element 3 failed"):
+        assert values(ds.ignore_errors()) == [0, 1, 2, 4, 5]
+    down[0] = False
+    assert values(ds) == values(ds) == list(range(6))
+
+
+def test_an_error_of_a_generator_is_not_stored_as_its_end(place: Callable[[str], str]) -> None:
+    def rows() -> Iterator[int]:
+        yield from range(4)
+        raise OSError("connection lost")
+
+    ds = ks.Dataset.from_generator(rows).snapshot(place("a"))
+    for _ in range(2):
+        with pytest.warns(UserWarning, match="element 4 failed"):
+            assert values(ds.ignore_errors()) == [0, 1, 2, 3]
+        with pytest.raises(OSError, match="connection lost"):
+            list(ds)
+
+
+# What is remembered before a snapshot
+
+SCALE = 1
+
+
+def scaled(x: Any) -> Any:
+    return x * SCALE
+
+
+@pytest.mark.parametrize("filename", [False, True])
+def test_a_cache_before_a_snapshot_gives_nothing_old(
+    place: Callable[[str], str], tmp_path: Path, filename: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = str(tmp_path / "cache") if filename else ""
+
+    def dataset() -> ks.Dataset:
+        return ks.Dataset.range(5).map(scaled).cache(file)
+
+    cached = dataset()
+    assert values(cached) == [0, 1, 2, 3, 4]
+    ds = cached.snapshot(place("a"))
+    assert values(ds) == [0, 1, 2, 3, 4]
+    monkeypatch.setitem(globals(), "SCALE", 2)
+    assert values(ds) == [0, 2, 4, 6, 8]
+    assert values(dataset().snapshot(place("a"))) == [0, 2, 4, 6, 8]
+    assert values(cached) == [0, 1, 2, 3, 4]  # as without a snapshot
+
+
+def test_a_cache_of_a_nested_pipeline_gives_nothing_old(
+    place: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inner = ks.Dataset.range(3).map(scaled).cache()
+    ds = ks.Dataset.range(2).flat_map(lambda _: inner).snapshot(place("a"))
+    assert values(ds) == [0, 1, 2] * 2
+    monkeypatch.setitem(globals(), "SCALE", 2)
+    assert values(ds) == [0, 2, 4] * 2
+
+
+# Consumers that count
+
+
+@pytest.mark.parametrize(
+    "consume",
+    [
+        lambda ds: list(ks.Dataset.zip((ks.Dataset.range(COUNT), ds))),
+        lambda ds: list(ds.take(COUNT)),
+        lambda ds: [next(it) for it in [iter(ds)] for _ in range(COUNT)],
+    ],
+    ids=["zip", "take", "a loop of steps"],
+)
+def test_a_pass_that_gave_everything_is_complete(
+    place: Callable[[str], str], consume: Callable[[ks.Dataset], Any]
+) -> None:
+    ds = ks.Dataset.range(COUNT).map(lambda x: x + 1).snapshot(place("a"))
+    consume(ds)
+    assert ks.explain(ds, place("a")).is_complete
+
+
+def test_a_pass_that_failed_at_its_last_element_is_not_complete(
+    place: Callable[[str], str],
+) -> None:
+    ds = ks.Dataset.range(4).map(fails_at_3).snapshot(place("a"))
+    with pytest.raises(ValueError, match="bad record"):
+        list(ds)
+    assert not ks.explain(ds, place("a")).is_complete
+
+
+# Iterators of one process
+
+
+@pytest.mark.parametrize("pending", ["passthrough", "wait", "follow"])
+def test_no_pass_waits_for_an_iterator_of_its_own_loop(
+    place: Callable[[str], str], pending: str
+) -> None:
+    ds = ks.Dataset.range(6).map(lambda x: x + 1).snapshot(place("a"), on_pending=pending)
+    pairs = ks.Dataset.zip((ds, ds.skip(1)))
+    assert [(int(a), int(b)) for a, b in pairs] == [(i, i + 1) for i in range(1, 6)]
+    held = ks.Dataset.range(6).map(lambda x: x + 2).snapshot(place("b"), on_pending=pending)
+    iterator = iter(held)
+    next(iterator)
+    with pytest.warns(UserWarning, match="another iterator of this process is still open"):
+        assert values(held) == list(range(2, 8))
+    iterator.close()
+    assert values(held) == values(held) == list(range(2, 8))
+    assert ks.explain(held, place("b")).is_complete
+
+
+def test_an_interrupt_while_a_pass_begins_leaves_no_writer_behind(
+    place: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ds = ks.Dataset.range(50).map(lambda x: x + 1).snapshot(place("a"))
+    start = threading.Thread.start
+
+    def interrupted(thread: threading.Thread) -> None:
+        start(thread)
+        if thread.name == "keepset-lease":
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            list(ds)
+    list(ds)
+    assert ks.explain(ds, place("a")).is_complete
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers on this system")
+def test_interrupts_at_random_moments_leave_no_writer_behind(tmp_path: Path) -> None:
+    program = """
+import random, signal, sys, keepset as ks
+def f(x): return x + 1
+def alarm(*_): raise KeyboardInterrupt
+signal.signal(signal.SIGALRM, alarm)
+r = random.Random(int(sys.argv[2]))
+for t in range(40):
+    path = f"{sys.argv[1]}/{t}"
+    ds = ks.Dataset.range(300).map(f).snapshot(path)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, r.random() * .02)
+        list(ds)
+    except KeyboardInterrupt: pass
+    finally: signal.setitimer(signal.ITIMER_REAL, 0)
+    assert [int(x) for x in ds] == list(range(1, 301)), t
+    list(ds)
+    assert ks.explain(ds, path).is_complete, (t, str(ks.explain(ds, path)))
+"""
+    for seed in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", program, str(tmp_path / str(seed)), str(seed)],
+            capture_output=True,
+            text=True,
+            env=os.environ | {"PYTHONWARNINGS": "ignore"},
+        )
+        assert done.returncode == 0, done.stderr
+
+
+# What explain says
+
+
+def memo_of(seen: dict[int, int]) -> Callable[[Any], int]:
+    def remembered(x: Any) -> int:
+        return seen.setdefault(int(x), len(seen))
+
+    return remembered
+
+
+def test_explain_says_what_a_pass_does(place: Callable[[str], str]) -> None:
+    path = place("a")
+
+    def dataset(**settings: Any) -> ks.Dataset:
+        return ks.Dataset.range(9).map(memo_of({})).snapshot(path, **settings)
+
+    list(dataset().take(4))
+    explained = ks.explain(dataset(), path)
+    assert (explained.hit, explained.kept_elements) == (False, 4)
+    assert "state of their own" in str(explained)
+    with pytest.warns(UserWarning, match="starts over"):
+        list(dataset())
+    assert ks.explain(dataset(), path).hit
+    for mode in ("write", "passthrough"):
+        again = ks.explain(dataset(mode=mode), path)
+        assert (again.hit, str(again)) == (
+            False,
+            f"miss: 9 elements are kept in {again.url}; mode={mode!r} computes all of them again",
+        )
