@@ -150,3 +150,22 @@ def test_a_progress_bar_moves_nothing(tmp_path: Path) -> None:
     ds = ks.Dataset.range(4).map(shown).snapshot(tmp_path / "stored")
     assert [int(x) for x in ds] == [int(x) for x in ds] == [1, 2, 3, 4]
     assert bar.n == 4
+
+
+def test_a_distribution_of_scipy_counts_by_its_parameters() -> None:
+    stats = pytest.importorskip("scipy.stats")
+    before = fingerprint_of_value(stats.norm(0, 1))
+    np.random.normal()  # moves the generator behind the functions of np.random
+    assert fingerprint_of_value(stats.norm(0, 1)) == before
+    assert fingerprint_of_value(stats.norm(0, 2)) != before
+    assert not before.blind
+
+
+def test_what_a_program_adds_to_a_tensor_counts() -> None:
+    import torch
+
+    one, other = torch.ones(2), torch.ones(2)
+    before = fingerprint_of_value(one)
+    assert fingerprint_of_value(other) == before
+    other.scale = 3
+    assert fingerprint_of_value(other) != before

@@ -263,6 +263,12 @@ SPOTS = {
         "file",
         "constant",
     ),
+    "a file that a new object reads": (
+        "class C:\n    def __init__(self): self.v = open('a.txt').read()\ndef f(x): return C().v",
+        "call open",
+        "file",
+        "constant",
+    ),
     "nested function": (
         "def f(x):\n    def g(p): return open(p)\n    return g(x)",
         "call open",
@@ -406,6 +412,7 @@ NONE = {
     "a seed that is a variable": "import numpy as np\nSEED = 3\ndef f(x): return np.random.default_rng(SEED).random()",
     "strftime of a time": "import time\ndef f(x): return time.strftime('%Y', time.gmtime(x))",
     "other methods of paths": "from pathlib import Path\ndef f(x): return Path('a').parent.name",
+    "a file that was read when the object was made": "class C:\n    def __init__(self):\n        with open('/dev/null') as g: self.v = g.read()\n    def __call__(self, x): return x\nf = C()",
     "time of something": "import time\ndef f(x): return time.gmtime(x)",
     "attributes of an object": "class C: pass\nc = C()\ndef f(x): return vars(c)",
     "other things of os": "import os\ndef f(x): return os.path.join(x, os.sep)",

@@ -467,3 +467,21 @@ def test_what_another_function_assigns_counts() -> None:
 
 def fingerprint(value: Any) -> str:
     return fingerprint_of_value(value).digest
+
+
+def test_a_cache_with_results_of_another_version_counts(
+    load: Callable[..., ModuleType],
+) -> None:
+    text = "import functools\nK = 1\n@functools.lru_cache(None)\ndef g(x): return x + K\ndef f(x): return g(x)"
+    job = load(text)
+    clean = fingerprint_of_value(job.f).digest
+    job.f(1)
+    assert fingerprint_of_value(job.f).digest == clean
+    job.K = 2
+    stale = fingerprint_of_value(job.f).digest
+    other = load(text.replace("K = 1", "K = 2"))
+    assert stale != fingerprint_of_value(other.f).digest
+    job.K = 1
+    assert fingerprint_of_value(job.f).digest != clean, "it may hold results of K = 2"
+    job.g.cache_clear()
+    assert fingerprint_of_value(job.f).digest == clean

@@ -185,12 +185,18 @@ def _dtype_bytes(dtype: np.dtype[Any]) -> bytes:
     if dtype.subdtype is not None:
         base, shape = dtype.subdtype
         return digest_of(b"subarray", _dtype_bytes(base), repr(shape).encode())
+    if dtype.kind == "T":
+        settings = [repr(getattr(dtype, name, "")) for name in ("na_object", "coerce")]
+        return digest_of(b"StringDType", *(each.encode() for each in settings))
     if dtype.fields is None:
         # ml_dtypes share one NumPy code, so the name has to tell them apart.
         order = "" if dtype.isnative else "swapped"
         return f"{dtype.name} {dtype.itemsize} {order}".encode()
-    fields = [(name, *dtype.fields[name][:2]) for name in dtype.names or ()]
-    parts = [(name.encode(), _dtype_bytes(item), repr(at).encode()) for name, item, at in fields]
+    fields = [(name, dtype.fields[name]) for name in dtype.names or ()]
+    parts = [
+        (name.encode(), _dtype_bytes(item), repr((at, *title)).encode())
+        for name, (item, at, *title) in fields
+    ]
     return digest_of(b"record", str(dtype.itemsize).encode(), *(b for row in parts for b in row))
 
 
@@ -209,6 +215,9 @@ def _random(value: Any) -> Sketch | None:
         return None
     if isinstance(value, np.random.Generator):
         return Sketch("generator", "np.random.Generator", parts=[part("bits", value.bit_generator)])
+    if value is np.random.mtrand._rand:
+        # The one behind np.random.normal, which distributions of scipy hold: it counts by name.
+        return Sketch("generator", "the generator of np.random", b"np.random", library="numpy")
     if isinstance(value, np.random.RandomState):
         state = value.get_state(legacy=False)
         return Sketch("generator", "np.random.RandomState", parts=[part("state", state)])
@@ -240,6 +249,10 @@ def _tensor(value: Any) -> Sketch | None:
     except Exception as error:
         raise Uncountable(f"a tensor of {library}", shortened(f" ({error})", 200)) from error
     sketch.kind, sketch.text, sketch.library = "tensor", f"{library} {sketch.text}", library
+    if library == "torch":
+        # What a program has written to the tensor itself.
+        added = sorted(vars(value).items())
+        sketch.parts += [part(f"attribute {name}", item) for name, item in added]
     return sketch
 
 

@@ -6,11 +6,16 @@ import functools
 import sys
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
+from types import MethodType
 from typing import Any
 
 from keepset.core.fingerprint.targets import Dotted, Made
 from keepset.core.record import record
 
+_PATH_METHODS = [
+    *("exists", "glob", "is_dir", "is_file", "is_symlink", "iterdir", "lstat", "open"),
+    *("read_bytes", "read_text", "readlink", "rglob", "samefile", "stat", "walk"),
+]
 # Names by module; a star stands for anything.
 _FILES = {
     "builtins": ["open"],
@@ -44,9 +49,12 @@ _FILES = {
     "librosa": ["load"],
     "linecache": ["getline", "getlines"],
     "lzma": ["open", "LZMAFile"],
-    "numpy": ["load", "loadtxt", "genfromtxt", "fromfile", "memmap"],
+    "numpy": ["fromfile", "fromregex", "genfromtxt", "load", "loadtxt", "memmap"],
     "numpy.lib.format": ["open_memmap"],
-    "os": ["access", "listdir", "lstat", "open", "popen", "readlink", "scandir", "stat", "walk"],
+    "os": [
+        *("access", "listdir", "lstat", "open", "popen", "readlink", "scandir", "stat", "system"),
+        "walk",
+    ],
     "os.path": [
         *("exists", "getatime", "getctime", "getmtime", "getsize", "isdir", "isfile", "islink"),
         *("lexists", "samefile"),
@@ -54,19 +62,21 @@ _FILES = {
     "pandas": ["read_*"],
     "PIL.Image": ["open"],
     "PIL.ImageFont": ["load", "load_path", "truetype"],
+    "pathlib": [*(f"Path.{name}" for name in _PATH_METHODS)],
     "pkgutil": ["get_data"],
     "polars": ["read_*", "scan_*"],
     "pyarrow": ["memory_map"],
     "pyarrow.csv": ["open_csv", "read_csv"],
     "pyarrow.dataset": ["dataset"],
     "pyarrow.feather": ["read_*"],
+    "pyarrow.fs": ["*FileSystem"],
     "pyarrow.json": ["read_json"],
     "pyarrow.parquet": ["read_*", "ParquetFile"],
     "requests": ["get", "post", "request"],
     "safetensors": ["safe_open"],
     "safetensors.numpy": ["load_file"],
     "safetensors.torch": ["load_file"],
-    "scipy.io": ["loadmat"],
+    "scipy.io": ["loadmat", "mmread"],
     "scipy.io.wavfile": ["read"],
     "scipy.sparse": ["load_npz"],
     "shelve": ["open"],
@@ -77,9 +87,11 @@ _FILES = {
     "sqlite3": ["connect"],
     "tarfile": ["open"],
     "tifffile": ["imread"],
-    "torch": ["load"],
+    "tokenizers": ["Tokenizer.from_file", "Tokenizer.from_pretrained"],
+    "torch": ["from_file", "load"],
     "torchaudio": ["load"],
     "torchvision.io": ["read_*"],
+    "transformers": ["AutoTokenizer.from_pretrained", "AutoModel.from_pretrained", "pipeline"],
     "urllib.request": ["urlopen", "urlretrieve"],
     "wave": ["open"],
     "xml.dom.minidom": ["parse"],
@@ -105,10 +117,13 @@ _ENVIRONMENT = {
 }
 _CODE = {
     "builtins": ["__import__", "compile", "eval", "exec", "globals", "locals"],
+    "gc": ["get_objects", "get_referents", "get_referrers"],
     "importlib": ["import_module", "reload"],
     "importlib.metadata": ["entry_points", "version"],
+    "inspect": ["currentframe", "getsource", "getsourcelines", "stack"],
+    "pydoc": ["locate"],
     "runpy": ["run_module", "run_path"],
-    "sys": ["modules"],
+    "sys": ["_getframe", "modules"],
 }
 _RANDOM = {
     "keepset.tf.random": ["normal", "shuffle", "truncated_normal", "uniform"],
@@ -119,6 +134,15 @@ _RANDOM = {
     "torch": [
         *("bernoulli", "multinomial", "normal", "poisson", "rand", "rand_*", "randint"),
         *("randint_*", "randn", "randn_*", "randperm"),
+    ],
+    "torch.nn.functional": ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d"],
+    "torch.nn.init": [
+        "kaiming_*",
+        "normal_",
+        "orthogonal_",
+        "trunc_normal_",
+        "uniform_",
+        "xavier_*",
     ],
     "uuid": ["uuid1", "uuid4"],
 }
@@ -155,10 +179,7 @@ WITHOUT_ARGUMENTS = {"time.ctime", "time.gmtime", "time.localtime", "builtins.va
 # Methods of objects that a function makes or uses, by the class that has them.
 _METHODS = {
     "configparser.RawConfigParser": ["read"],
-    "pathlib.Path": [
-        *("exists", "glob", "is_dir", "is_file", "is_symlink", "iterdir", "lstat", "open"),
-        *("read_bytes", "read_text", "readlink", "rglob", "samefile", "stat", "walk"),
-    ],
+    "pathlib.Path": _PATH_METHODS,
 }
 
 
@@ -181,7 +202,10 @@ def spot_of(value: Any) -> Spot | None:
     """What cannot be seen through, of something that a function calls or uses."""
     if isinstance(value, Dotted):
         return _named(value.name)
-    value = getattr(value, "__func__", value)  # class methods are bound anew each time
+    while isinstance(value, functools.partial):
+        value = value.func
+    if isinstance(value, MethodType):
+        value = value.__func__  # class methods are bound anew each time
     known = _known(_loaded()).get(id(value))
     return known[1] if known is not None and known[0] is value else None
 
@@ -197,8 +221,10 @@ def _named(name: str) -> Spot | None:
     return None
 
 
-def _loaded() -> tuple[str, ...]:
-    return tuple(name for name in _all_modules() if name in sys.modules)
+def _loaded() -> tuple[tuple[str, int], ...]:
+    """The modules that are loaded, and how many names they have: some load more when asked."""
+    modules = ((name, sys.modules.get(name)) for name in _all_modules())
+    return tuple((name, len(vars(module))) for name, module in modules if module is not None)
 
 
 @functools.cache
@@ -207,11 +233,12 @@ def _all_modules() -> tuple[str, ...]:
 
 
 @functools.lru_cache(maxsize=8)
-def _known(loaded: tuple[str, ...]) -> dict[int, tuple[Any, Spot]]:
+def _known(loaded: tuple[tuple[str, int], ...]) -> dict[int, tuple[Any, Spot]]:
     """The objects that the names of loaded modules lead to."""
     found: dict[int, tuple[Any, Spot]] = {}
+    names = {name for name, _ in loaded}
     for kind, modules in _KINDS.items():
-        for module in (name for name in modules if name in loaded):
+        for module in (name for name in modules if name in names):
             for pattern in modules[module]:
                 for name, value in _matching(sys.modules[module], pattern):
                     full = f"{module}.{name}"

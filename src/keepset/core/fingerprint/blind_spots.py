@@ -6,6 +6,7 @@ What is used is known by the object that a name leads to, and not by how it is s
 
 from __future__ import annotations
 
+import functools
 from collections import defaultdict
 from collections.abc import Iterator
 from types import FunctionType
@@ -19,15 +20,15 @@ from keepset.core.fingerprint.blind_names import (
     method_spot,
     spot_of,
 )
-from keepset.core.fingerprint.callable_methods import methods_of, running
+from keepset.core.fingerprint.callable_methods import MAKING, methods_of, running
 from keepset.core.fingerprint.effects import ANY_KEY, Call, Effects
-from keepset.core.fingerprint.file_arguments import DERIVED, FileArguments
+from keepset.core.fingerprint.file_arguments import CONSTANT, DERIVED, ELEMENT, FileArguments
 from keepset.core.fingerprint.functions import effects_of_function
 from keepset.core.fingerprint.ignore import SEPARATOR, Ignore
 from keepset.core.fingerprint.origin import is_library_class
 from keepset.core.fingerprint.targets import Bindings, Targets
 from keepset.core.fingerprint.vertex import Vertex
-from keepset.core.fingerprint.writers import is_random_generator
+from keepset.core.fingerprint.writers import is_global_generator, is_random_generator
 
 _WHY = {
     "file": "the content of the file does not count; read it before the pipeline is built and let "
@@ -37,6 +38,8 @@ _WHY = {
     "random": "each pass gives other elements; use random_map(fn, seed=...)",
     "clock": "each pass gives other elements; read the time before the pipeline is built",
 }
+# As many values of one argument are looked at.
+_MOST_PASSED = 20
 _NEXT_TO_LISTED = (
     "files whose names a function makes of its elements do not count; name them with "
     "ks.Dataset.list_files too, and zip the two"
@@ -59,7 +62,7 @@ def _generators(vertices: list[Vertex]) -> Iterator[Blind]:
         above = vertex.parent
         if above is None or not is_random_generator(vertex.value):
             continue
-        if not is_random_generator(above.value):
+        if not is_random_generator(above.value) and not is_global_generator(vertex.value):
             remedy = "its state counts and moves with each element; use random_map(fn, seed=...)"
             yield Blind(vertex.label, above.path, "random", "", remedy)
 
@@ -67,23 +70,49 @@ def _generators(vertices: list[Vertex]) -> Iterator[Blind]:
 class _Search:
     def __init__(self, root: Vertex) -> None:
         self._targets = Targets(effects_of_function)
-        self._running = running([root])
+        self._root, self._running = root, running([root])
+        made = self._made_classes()
         self._functions = [
             vertex
             for vertex in self._running
-            if vertex.sketch is not None and vertex.sketch.kind == "function"
+            if vertex.sketch is not None
+            and vertex.sketch.kind == "function"
+            and (vertex.value.__name__ not in MAKING or vertex.parent in made)
         ]
         self._instances = self._find_instances()
         self._owners: dict[int, str] = {}
         self._bindings: dict[int, Bindings] = {}
         self._bind_methods()
         functions = [vertex.value for vertex in self._functions]
+        self._bind_arguments(functions)
         self._files = FileArguments(
             functions, self._owners, effects_of_function, self._targets, self._bound
         )
 
     def run(self) -> list[Blind]:
-        return [blind for vertex in self._functions for blind in self._spots(vertex)]
+        inside = [blind for vertex in self._functions for blind in self._spots(vertex)]
+        return [*self._of_root(), *inside]
+
+    def _of_root(self) -> Iterator[Blind]:
+        """What a stage is given itself: ``map(np.load)``, ``flat_map(partial(ks.read_csv))``."""
+        value = self._root.value
+        spot = spot_of(value)
+        if spot is not None and not _needs_look(spot):
+            names_file = isinstance(value, functools.partial) and bool(value.args)
+            origin = CONSTANT if names_file else ELEMENT
+            yield _blind(spot, self._root.path, origin if spot.kind == "file" else "")
+
+    def _made_classes(self) -> set[Vertex]:
+        """The classes of which functions may make objects; those of objects that are there are not.
+
+        What ``__init__`` reads then is in the object, and counts.
+        """
+        found = {self._root} if isinstance(self._root.value, type) else set()
+        for vertex in self._running:
+            for part, inner in vertex.edges:
+                if inner is not None and isinstance(inner.value, type) and part.tag != b"class":
+                    found.add(inner)
+        return found
 
     def _find_instances(self) -> dict[type, list[Any]]:
         """The objects of the user's classes, by each class that they belong to."""
@@ -97,6 +126,9 @@ class _Search:
     def _bind_methods(self) -> None:
         """Find the parameters of methods that stand for their object, and the objects."""
         for vertex in self._running:
+            if isinstance(vertex.value, functools.partial):
+                for function, bound in self._targets.runs(vertex.value):
+                    self._bindings[id(function)] = bound
             if vertex.sketch is not None and vertex.sketch.kind == "class":
                 for _, function, owner in methods_of(vertex, self._running):
                     effects = effects_of_function(function)
@@ -105,6 +137,18 @@ class _Search:
                         objects = self._instances.get(vertex.value, [])
                         given = [vertex.value] if owner == "class" else objects
                         self._bindings[id(function)] = self._targets.bound(function, [given])
+
+    def _bind_arguments(self, functions: list[FunctionType]) -> None:
+        """Find what functions pass to each other that is there already: a path, a reader."""
+        for function in functions:
+            effects = effects_of_function(function)
+            for call in effects.calls if effects is not None else ():
+                for inner, passed in self._targets.callees(function, call, self._bound(function)):
+                    bound = self._bindings.setdefault(id(inner), self._targets.bound(inner))
+                    for name, values in passed.items():
+                        known = {id(each) for each in bound.get(name, ())}
+                        new = [each for each in values if id(each) not in known]
+                        bound[name] = [*bound.get(name, ()), *new[:_MOST_PASSED]]
 
     def _bound(self, function: FunctionType) -> Bindings:
         known = self._bindings.get(id(function))
@@ -118,13 +162,14 @@ class _Search:
         called = set()
         for call in effects.calls:
             called.add(call.path)
-            for spot in self._methods(function, call, bound):
+            methods = list(self._methods(function, call, bound))
+            for spot in methods:
                 root, steps = call.path
                 names = frozenset({(root, steps[:-1])})
                 is_path = spot.name.startswith("Path.")
                 origin = self._files.origin(function, call, names if is_path else None)
                 yield _blind(spot, vertex.path, origin)
-            for spot in self._of_call(function, call, bound):
+            for spot in () if methods else self._of_call(function, call, bound):
                 is_file = spot.kind == "file"
                 yield _blind(
                     spot, vertex.path, self._files.origin(function, call) if is_file else ""
@@ -136,6 +181,8 @@ class _Search:
     ) -> Iterator[Blind]:
         """What is not called but passed on, or is no function."""
         for path in sorted(effects.uses - called, key=repr):
+            if path[1] and path[1][-1] in (("attr", "__globals__"), ("attr", "f_globals")):
+                yield _blind(Spot(f"function.{path[1][-1][1]}", "code"), vertex.path, "")
             for value in self._targets.values(vertex.value, path, bound):
                 spot = spot_of(value)
                 if spot is not None and not _needs_look(spot):

@@ -16,7 +16,12 @@ from typing import Any, Protocol
 
 from keepset.core.fingerprint.extensions import extension_of
 from keepset.core.fingerprint.introspection import annotations_of, counts
-from keepset.core.fingerprint.origin import is_library_class, is_library_function, library_of
+from keepset.core.fingerprint.origin import (
+    function_behind,
+    is_library_class,
+    is_library_function,
+    library_of,
+)
 from keepset.core.fingerprint.plain import order_of
 from keepset.core.fingerprint.sketch import Part, Sketch, part
 from keepset.core.structure import is_namedtuple
@@ -103,6 +108,8 @@ def _content(value: type) -> Iterator[Part]:
     elif "__dataclass_fields__" in vars(value):
         yield from _dataclass_fields(value)
     yield from _attributes(value)
+    if counts("order"):
+        yield from order_of(name for name in vars(value) if name not in _IGNORED)
     if "_abc_impl" in vars(value):
         # The classes that were registered; the rest of it is caches.
         registered = [reference() for reference in _abc._get_dump(value)[0]]
@@ -113,8 +120,8 @@ def _content(value: type) -> Iterator[Part]:
     # Their order is that of fields, for the libraries that make fields of them.
     yield from (part("order of annotations", each.value) for each in order_of(annotations))
     text = vars(value).get("__doc__")
-    if counts("doc") and not (
-        # What dataclasses writes holds the names of modules.
+    if (counts("doc") or hasattr(value, "__pydantic_fields__")) and not (
+        # What dataclasses writes holds the names of modules. Schemas of pydantic hold docstrings.
         "__dataclass_fields__" in vars(value) and str(text).startswith(f"{value.__name__}(")
     ):
         yield part("docstring", text)
@@ -202,7 +209,7 @@ def _is_set(item: Any) -> bool:
 
 
 def _function_of(item: Any) -> Any:
-    return getattr(item, "__func__", item)
+    return function_behind(item)
 
 
 def _is_generated(item: Any) -> bool:
@@ -216,7 +223,7 @@ def _is_generated(item: Any) -> bool:
     if is_library_function(function):
         # dataclasses wraps what it wrote; what the user wrapped is the user's.
         function = inspect.unwrap(function)
-    code = getattr(function, "__code__", None)
+    code = function.__code__ if isinstance(function, FunctionType) else None
     return code is not None and (
         code.co_qualname.startswith(_GENERATED_NAMES)
         or code.co_filename.startswith(_GENERATED_FILES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import functools
 import sys
 import types
@@ -17,6 +18,7 @@ from keepset.core.fingerprint.extensions import extension_of
 from keepset.core.fingerprint.introspection import annotations_of, aspects_read, counts, meet
 from keepset.core.fingerprint.names import followed, resolved_import
 from keepset.core.fingerprint.origin import (
+    is_added_builtin,
     is_library_class,
     is_library_function,
     is_library_module,
@@ -28,6 +30,7 @@ from keepset.core.fingerprint.reach import Reach, reach_of
 from keepset.core.fingerprint.reads import Reads, reads_of
 from keepset.core.fingerprint.sketch import ByName, Part, Sketch, part
 from keepset.core.fingerprint.source import find_source
+from keepset.core.fingerprint.stale_caches import is_counted_stale
 from keepset.core.fingerprint.syntax import canonical_bytes, canonical_source
 from keepset.core.record import record
 
@@ -44,6 +47,12 @@ _COPIED = {*functools.WRAPPER_ASSIGNMENTS, "__isabstractmethod__", "__wrapped__"
     "__annotate__",
     "__annotations__",
     "cache_parameters",
+}
+
+
+_COPYING = {
+    *("__copy__", "__deepcopy__", "__getstate__", "__reduce__", "__reduce_ex__", "__setstate__"),
+    *("__getattr__", "__init__", "__setattr__"),
 }
 
 
@@ -99,7 +108,10 @@ def function_sketch(value: Any) -> Sketch | None:
 
 def _function(value: FunctionType) -> Sketch:
     reading = _reading(value.__code__)
-    meet(reading.aspects)
+    # Methods that copy an object go through its attributes, whatever their order.
+    is_copying = value.__name__ in _COPYING
+    aspects = reading.aspects - {"order"} if is_copying else reading.aspects
+    meet(aspects, frozenset() if is_copying else reading.reads.attributes)
     return Sketch(
         "function",
         f"function {value.__name__}{reading.note}",
@@ -132,6 +144,8 @@ def _attributes(value: Any) -> Iterator[Part]:
 def _cached(value: Any) -> Sketch:
     # What the cache holds follows from the function, but 1 and 1.0 may share a place in it.
     parts = [part("function", value.__wrapped__), part("parameters", value.cache_parameters())]
+    if is_counted_stale(value):
+        parts.append(part("results of several versions (call its cache_clear)", True))
     return Sketch("cached function", "cached function", parts=[*parts, *_attributes(value)])
 
 
@@ -191,7 +205,7 @@ def _reading(code: CodeType) -> _Reading:
     node, aspects = find_source(code), aspects_read(code)
     if node is not None:
         reading = _Reading(
-            b"source" + canonical_bytes(node),
+            b"source" + canonical_bytes(node, bool(aspects & {"annotations", "doc"})),
             canonical_source(node),
             "",
             reach_of(code),
@@ -245,6 +259,9 @@ def _captured(value: FunctionType, reach: Reach) -> Iterator[Part]:
 
 def _used(value: FunctionType, reach: Reach) -> Iterator[Part]:
     free = set(value.__code__.co_freevars)
+    for name in reach.names:
+        if name not in free and name not in value.__globals__ and is_added_builtin(name):
+            yield part(f"global {name}", vars(builtins)[name])
     for name, chains in reach.names.items():
         if name not in free and name in value.__globals__:
             found = followed(name, value.__globals__[name], chains)

@@ -2,7 +2,9 @@
 
 Annotations, docstrings and the names of functions change nothing by themselves. They do where a
 function that is walked reads them: by ``__annotations__``, ``inspect.signature``, ``__doc__``. Of
-which function it reads them is not known, so they count for all functions of that graph.
+which function it reads them is not known, so they count for all functions of that graph. In the
+same way an attribute that a class leaves out of its copies counts if some function reads one of
+that name.
 """
 
 from __future__ import annotations
@@ -30,19 +32,38 @@ _READERS = {
         "signature",
     },
     "doc": {"__doc__", "getdoc"},
+    # The order of attributes, of objects as of classes and modules.
+    "order": {"__dict__", "vars"},
     "name": {"__name__", "__qualname__"},
 }
 _ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM"}
 _NAMES = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF"}
 
 _counted: ContextVar[frozenset[str]] = ContextVar("counted", default=frozenset())
-_met: ContextVar[set[str] | None] = ContextVar("met", default=None)
+_met: ContextVar[_Met | None] = ContextVar("met", default=None)
+
+
+class _Met:
+    """What a walk has met: aspects that code reads, attributes that it reads, and left out ones."""
+
+    def __init__(self) -> None:
+        self._aspects: set[str] = set()
+        self._read: set[str] = set()
+        self._left_out: set[str] = set()
+
+    @property
+    def aspects(self) -> frozenset[str]:
+        return frozenset({*self._aspects, *map(_attribute, self._read & self._left_out)})
+
+
+def _attribute(name: str) -> str:
+    return f"attribute {name}"
 
 
 @contextmanager
-def counting(aspects: frozenset[str]) -> Iterator[set[str]]:
-    """Count these aspects of functions; yields the set of those that walked code reads."""
-    met: set[str] = set()
+def counting(aspects: frozenset[str]) -> Iterator[_Met]:
+    """Count these aspects of functions; yields what walked code reads."""
+    met = _Met()
     counted, found = _counted.set(aspects), _met.set(met)
     try:
         yield met
@@ -52,15 +73,24 @@ def counting(aspects: frozenset[str]) -> Iterator[set[str]]:
 
 
 def counts(aspect: str) -> bool:
-    """Whether ``"annotations"``, ``"doc"`` or ``"name"`` counts now."""
+    """Whether ``"annotations"``, ``"doc"``, ``"name"`` or ``"order"`` counts now."""
     return aspect in _counted.get()
 
 
-def meet(aspects: frozenset[str]) -> None:
-    """Record that code which reads these aspects was walked."""
+def meet(aspects: frozenset[str], attributes: frozenset[str]) -> None:
+    """Record that code which reads these aspects, and attributes of these names, was walked."""
     met = _met.get()
     if met is not None:
-        met |= aspects
+        met._aspects |= aspects
+        met._read |= attributes
+
+
+def counts_left_out(name: str) -> bool:
+    """Whether an attribute counts that a class leaves out of its copies."""
+    met = _met.get()
+    if met is not None:
+        met._left_out.add(name)
+    return counts(_attribute(name))
 
 
 def aspects_read(code: CodeType) -> frozenset[str]:

@@ -18,13 +18,14 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from keepset.core.fingerprint.extensions import extension_file, file_digest
+from keepset.core.fingerprint.introspection import counts
 from keepset.core.fingerprint.origin import (
     is_library_class,
     is_library_function,
     is_library_module,
     is_library_name,
 )
-from keepset.core.fingerprint.plain import is_namespace
+from keepset.core.fingerprint.plain import is_namespace, order_of
 from keepset.core.fingerprint.reach import Chain, Imported
 from keepset.core.fingerprint.running import is_running, type_name
 from keepset.core.fingerprint.sketch import ByName, Part, Sketch, part
@@ -54,8 +55,9 @@ def _follow(name: str, value: Any, chain: Chain) -> tuple[str, Any]:
     while isinstance(value, ModuleType) and taken < len(chain):
         if is_library_module(value) and not _leads_to_users_code(value, chain[taken:]):
             return ".".join((name, *chain)), ByName(".".join((value.__name__, *chain[taken:])))
-        inner = getattr(value, chain[taken], _MISSING)
-        if inner is _MISSING:
+        try:
+            inner = getattr(value, chain[taken])
+        except Exception:  # a lazy module may raise anything for a name that it does not know
             break
         value, taken = inner, taken + 1
     return ".".join((name, *chain[:taken])), value
@@ -122,6 +124,8 @@ def module_sketch(value: Any) -> Sketch | None:
 def _globals(namespace: dict[str, Any]) -> Iterator[Part]:
     """All that a module of the user's holds, without what Python and notebooks write into it."""
     shell = "get_ipython" in namespace
+    if counts("order"):
+        yield from order_of(name for name in namespace if not name.startswith("__"))
     for name, item in sorted(namespace.items()):
         if (name.startswith("__") and name.endswith("__") and name not in _COUNTED_DUNDERS) or (
             shell and _OF_A_NOTEBOOK.fullmatch(name)

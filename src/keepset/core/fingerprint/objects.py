@@ -13,10 +13,10 @@ import enum
 import functools
 import typing
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from operator import itemgetter
-from types import CodeType, FunctionType, GetSetDescriptorType, MemberDescriptorType
+from types import GetSetDescriptorType, MemberDescriptorType
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from keepset.core.fingerprint.bounds import bounded
 from keepset.core.fingerprint.derived import content_of_base
 from keepset.core.fingerprint.extensions import extension_of
 from keepset.core.fingerprint.functions import annotations_read
+from keepset.core.fingerprint.introspection import counts, counts_left_out
 from keepset.core.fingerprint.library_objects import library_sketch
 from keepset.core.fingerprint.moment import once
 from keepset.core.fingerprint.origin import is_library_class, library_of, module_of
@@ -111,7 +112,12 @@ def _simple_object(value: Any, known: _SimpleClass) -> Sketch | None:
         if name not in known.derived:
             label = f"attribute {name}"
             parts.append(Part(label, item, label.encode("utf-8", "surrogatepass")))
-    return Sketch("object", known.text, parts=parts)
+    return Sketch("object", known.text, parts=[*parts, *_order_read(attributes)])
+
+
+def _order_read(attributes: Iterable[str]) -> list[Part]:
+    """The order of attributes, where some function lists them."""
+    return order_of(attributes) if counts("order") else []
 
 
 def _class(kind: type) -> Part:
@@ -183,7 +189,7 @@ def _by_state(value: Any) -> Sketch:
     telling = kind.__module__ in _TELLING and is_library_class(kind)
     text = shortened(repr(value)) if telling else f"{kind.__name__} object"
     library = library_of(kind) if is_library_class(kind) else ""
-    parts = [_class(kind), *_state(value, state)]
+    parts = [_class(kind), *_state(value, state), *_order_read(_namespace(value))]
     if library:
         parts += annotations_read(parts, library)
     return Sketch("object", text, parts=parts, library=library)
@@ -228,32 +234,14 @@ def _state(value: Any, state: tuple[Any, ...]) -> Iterator[Part]:
         yield part("state setter", setter)
 
 
-def _names_used(kind: type) -> set[str]:
-    """The names that the methods of a class use, but for those that make and copy its objects."""
-    functions = [
-        getattr(item, "fget", getattr(item, "__func__", item))
-        for base in kind.__mro__
-        for name, item in vars(base).items()
-        if name not in _COPYING and name not in ("__init__", "__new__", "__setstate__")
-    ]
-    codes = [each.__code__ for each in functions if isinstance(each, FunctionType)]
-    names: set[str] = set()
-    while codes:
-        code = codes.pop()
-        names.update(code.co_names)
-        codes += [each for each in code.co_consts if isinstance(each, CodeType)]
-    return names
-
-
 def _left_behind(value: Any, state: dict[Any, Any]) -> Iterator[Part]:
-    """The attributes that a copy would not get, and that methods of the object use all the same.
+    """The attributes that a copy would not get, and that functions may use all the same.
 
     Those without content, for which they are often left behind, count by their type.
     """
-    used = _names_used(type(value))
     for each in _own_attributes(value):
         name = each.label.removeprefix("attribute ")
-        if name not in state and name in used:
+        if name not in state and counts_left_out(name):
             found = Part(f"attribute {name}", each.value, f"left behind {name}".encode())
             found.optional = True
             yield found

@@ -7,18 +7,27 @@ next to them, and packages installed in editable mode.
 
 from __future__ import annotations
 
+import builtins
 import functools
 import importlib.util
 import os
 import platform
 import sys
 import sysconfig
-from types import FunctionType, MethodDescriptorType, ModuleType, WrapperDescriptorType
+from types import (
+    BuiltinFunctionType,
+    FunctionType,
+    MethodDescriptorType,
+    MethodType,
+    ModuleType,
+    WrapperDescriptorType,
+)
 from typing import Any
 
 _KEEPSET = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..")) + os.sep
 # Bits of type.__flags__, as CPython's object.h numbers them.
 _IMMUTABLE_TYPE, _HEAP_TYPE = 1 << 8, 1 << 9
+_BUILTIN_CONSTANTS = {"Ellipsis", "False", "None", "NotImplemented", "True", "__debug__"}
 _INSTALLED = ("site-packages", "dist-packages")
 
 
@@ -131,6 +140,27 @@ def _standard_library() -> tuple[str, ...]:
     return tuple({form + os.sep for path in paths for form in (path, os.path.realpath(path))})
 
 
+def is_added_builtin(name: str) -> bool:
+    """Whether a program has put a value of its own among Python's builtins: ``builtins._``."""
+    if name not in vars(builtins) or name in _BUILTIN_CONSTANTS:
+        return False
+    value = vars(builtins)[name]
+    module = getattr(value, "__module__", None) if callable(value) else None
+    return module not in ("builtins", "io", "_sitebuiltins") and not isinstance(
+        value, BuiltinFunctionType
+    )
+
+
+def function_behind(item: Any) -> Any:
+    """The function behind a method, a static or class method or a property; else the item itself.
+
+    Nothing is asked of other objects: theirs may run any code to find an attribute.
+    """
+    if isinstance(item, MethodType | staticmethod | classmethod):
+        return item.__func__
+    return item.fget if isinstance(item, property) else item
+
+
 def library_of(thing: Any) -> str:
     """The package that a class, a function or a module comes from."""
     return str(getattr(thing, "__module__", None) or "builtins").partition(".")[0]
@@ -141,7 +171,8 @@ def library_version(package: str) -> tuple[str, str]:
     """The name and version under which a package is recorded."""
     if package in sys.stdlib_module_names or package == "builtins":
         return "python", platform.python_version()
-    version = getattr(sys.modules.get(package), "__version__", None)
+    # Not getattr: a module may warn of who asks it.
+    version = vars(sys.modules[package]).get("__version__") if package in sys.modules else None
     if not isinstance(version, str):
         import importlib.metadata  # slow, and seldom needed
 

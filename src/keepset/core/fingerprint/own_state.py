@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections import defaultdict
 from collections.abc import Set
 from types import BuiltinMethodType, CodeType, FunctionType, MethodType, ModuleType
@@ -16,6 +17,7 @@ from keepset.core.fingerprint.functions import effects_of_function
 from keepset.core.fingerprint.graph import Graph
 from keepset.core.fingerprint.keyed import is_item_of, is_list, is_mapping
 from keepset.core.fingerprint.origin import is_library_class
+from keepset.core.fingerprint.plain import ORDER
 from keepset.core.fingerprint.reach import reach_of
 from keepset.core.fingerprint.sketch import Part
 from keepset.core.fingerprint.targets import (
@@ -98,6 +100,8 @@ class OwnState:
             return True
         if key in self.keys and is_item_of(part, vertex.value, self.keys[key]):
             return True
+        if part.label == ORDER:
+            return any(owner == key for owner, _ in self.names)  # an attribute that is new
         word, _, name = part.label.partition(" ")
         if key in self.items and word not in ("attribute", "class"):
             return True
@@ -146,7 +150,7 @@ class _Search:
                 for name, function, owner in methods_of(vertex, found):
                     self._run_method(value, name, function, owner)
             elif isinstance(value, functools.partial | MethodType):
-                for function, bound in self._targets._runs(value, [], {}):
+                for function, bound in self._targets.runs(value):
                     self._run(function, bound, 0)
             elif isinstance(value, BuiltinMethodType) and method_writes(
                 value.__self__, value.__name__
@@ -208,6 +212,11 @@ class _Search:
     ) -> None:
         if isinstance(called, FunctionType) and effects_of_function(called) is not None:
             return
+        written_to = keywords.get("file", []) if called is print else []
+        if _is_of(called, "csv", ("writer", "DictWriter")):
+            written_to = arguments[0] if arguments else []
+        for value in written_to:
+            self._wrote_text(value)
         if any(called is each for each in _ATTRIBUTE_WRITERS):
             for value in arguments[0] if arguments else ():
                 self._wrote_attribute(value, constants[1] if len(constants) > 1 else ANY_KEY)
@@ -222,6 +231,15 @@ class _Search:
         for value in (each for found in (*arguments, *keywords.values()) for each in found):
             if is_random_generator(value):
                 self._changed(value)
+
+    def _wrote_text(self, value: Any) -> None:
+        """Take in that a library writes text to something: ``print(file=...)``, ``csv.writer``."""
+        if method_writes(value, "write"):
+            self._changed(value)
+        for name in ("write", "flush"):
+            function = in_class(type(value), name)
+            if isinstance(function, FunctionType):
+                self._run(function, self._targets.bound(function, [[value]]), 1)
 
     def _wrote(self, write: Write, value: Any, depth: int) -> None:
         if isinstance(value, Members | Made | Dotted):
@@ -338,6 +356,14 @@ class _Search:
 @functools.lru_cache(maxsize=4096)
 def _assigned_names(code: CodeType) -> frozenset[str]:
     return reach_of(code).assigned
+
+
+def _is_of(called: Any, module: str, names: tuple[str, ...]) -> bool:
+    """Whether this is one of these functions or classes of a module."""
+    if isinstance(called, Dotted):
+        return called.name in {f"{module}.{name}" for name in names}
+    loaded = sys.modules.get(module)
+    return loaded is not None and any(called is getattr(loaded, name) for name in names)
 
 
 def _is_class(value: Any, kind: type) -> bool:

@@ -10,6 +10,7 @@ import __future__
 import ast
 import functools
 import linecache
+import warnings
 from collections import defaultdict
 from collections.abc import Iterator
 from types import CodeType
@@ -45,8 +46,11 @@ def find_source(code: CodeType) -> FunctionNode | None:
 def _functions(text: str, flags: int) -> dict[str, list[tuple[CodeType, FunctionNode]]]:
     """All functions of a file by name, as code and as syntax."""
     try:
-        tree = ast.parse(text)
-        compiled = compile(tree, "<source>", "exec", flags=flags, dont_inherit=True)
+        with warnings.catch_warnings():
+            # What Python has to say of a file was said when it was loaded.
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text)
+            compiled = compile(tree, "<source>", "exec", flags=flags, dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError):
         return {}
     nodes: dict[tuple[str, int], list[FunctionNode]] = defaultdict(list)

@@ -39,6 +39,8 @@ def standard_sketch(value: Any) -> Sketch | None:
         return _decimal_context(value)
     if kind.__module__ == "typing" and is_library_class(kind) and hasattr(value, "__name__"):
         return _typing(value)
+    if kind.__module__ == "_json" and is_library_class(kind):
+        return Sketch("library name", f"json.{kind.__name__}", kind.__name__.encode())
     if any(value is getattr(sys, name, None) for name in _STREAMS):
         return Sketch("library name", f"{kind.__name__} of the process", kind.__name__.encode())
     if kind.__module__ in ("_hashlib", "_blake2", "_sha1", "_sha2", "_sha3", "_md5"):

@@ -3,7 +3,9 @@
 What does not change what a function does is taken out: comments, formatting, docstrings, the
 annotations of functions and local variables, positions, and of the function itself its name, its
 decorators and the expressions of its defaults (what those gave counts by value). Annotations in
-the body of a class stay, because dataclasses and their kind read them.
+the body of a class stay, because dataclasses and their kind read them. So do the annotations and
+docstrings of functions and classes inside it, where a decorator, a base or the function may read
+them.
 """
 
 from __future__ import annotations
@@ -22,9 +24,14 @@ _IGNORED_FIELDS = {"ctx", "kind", "type_comment", "type_params"}
 _MAX_SOURCE = 20_000
 
 
-def canonical_bytes(node: FunctionNode) -> bytes:
-    """The bytes of a function's syntax tree: the same in every version of Python that knows it."""
-    counted = _normalised(node)
+def canonical_bytes(node: FunctionNode, reads_texts: bool = False) -> bytes:
+    """The bytes of a function's syntax tree: the same in every version of Python that knows it.
+
+    Args:
+        node: The function.
+        reads_texts: Whether it reads annotations or docstrings: those inside it count then.
+    """
+    counted = _normalised(node, reads_texts)
     if not isinstance(counted, ast.Lambda):
         counted.name = "function"
     return b"".join(_bytes(counted))
@@ -40,8 +47,8 @@ def has_docstring(node: FunctionNode) -> bool:
     return not isinstance(node, ast.Lambda) and ast.get_docstring(node, clean=False) is not None
 
 
-def _normalised(node: FunctionNode) -> FunctionNode:
-    copy: Any = _Normaliser().visit(_copied(node))
+def _normalised(node: FunctionNode, reads_texts: bool = False) -> FunctionNode:
+    copy: Any = _Normaliser(reads_texts).visit(_copied(node))
     copy.args.defaults = []
     # None keeps the place of a keyword argument without a default.
     copy.args.kw_defaults = [None] * len(copy.args.kw_defaults)
@@ -61,17 +68,28 @@ def _copied(node: Any) -> Any:
 
 
 class _Normaliser(ast.NodeTransformer):
-    def __init__(self) -> None:
-        self._in_class = False
+    def __init__(self, reads_texts: bool) -> None:
+        self._in_class = self._is_inside = False
+        # Whether annotations and docstrings stay: in the function itself they do not.
+        self._reads_texts, self._keeps_texts = reads_texts, False
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
-        outer, self._in_class = self._in_class, self._scope_is_class(node)
+        outer = self._in_class, self._is_inside, self._keeps_texts
+        self._in_class = self._scope_is_class(node)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            self._keeps_texts = self._is_inside and self._may_be_read(node)
+            self._is_inside = True
         super().generic_visit(node)
-        self._in_class = outer
+        self._in_class, self._is_inside, self._keeps_texts = outer
         body = getattr(node, "body", None)
         if body == []:
             node.body = [ast.Pass()]  # type: ignore[attr-defined]
         return node
+
+    def _may_be_read(self, node: ast.AST) -> bool:
+        """Whether something may read the texts of a definition inside the function."""
+        decorators, bases = getattr(node, "decorator_list", []), getattr(node, "bases", [])
+        return self._reads_texts or self._keeps_texts or bool(decorators or bases)
 
     def _scope_is_class(self, node: ast.AST) -> bool:
         if isinstance(node, ast.ClassDef):
@@ -81,18 +99,22 @@ class _Normaliser(ast.NodeTransformer):
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
         # Docstrings, and other texts that are only there to be read.
-        return None if isinstance(node.value, ast.Constant) else self.generic_visit(node)
+        is_text = isinstance(node.value, ast.Constant) and not self._keeps_texts
+        return None if is_text else self.generic_visit(node)
 
     def visit_arg(self, node: ast.arg) -> ast.AST:
-        node.annotation = None
+        if not self._keeps_texts:
+            node.annotation = None
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        node.returns = None
+        if not (self._is_inside and self._may_be_read(node)):
+            node.returns = None
         return self.generic_visit(node)
 
     def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        node.returns = None
+        if not (self._is_inside and self._may_be_read(node)):
+            node.returns = None
         return self.generic_visit(node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:

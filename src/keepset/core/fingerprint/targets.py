@@ -162,6 +162,10 @@ class Targets:
         result.update(keywords)
         return result
 
+    def runs(self, value: Any) -> list[tuple[FunctionType, Bindings]]:
+        """The user's function that a partial, a method or an object runs, with what is bound."""
+        return self._runs(value, [], {})
+
     def _runs(
         self, value: Any, arguments: list[list[Any]], keywords: dict[str, list[Any]]
     ) -> list[tuple[FunctionType, Bindings]]:
@@ -174,7 +178,7 @@ class Targets:
             elif isinstance(value, functools._lru_cache_wrapper):
                 value = value.__wrapped__
             elif isinstance(value, type):
-                value, arguments = in_class(value, "__init__"), [[], *arguments]
+                value, arguments = in_class(value, "__init__"), [[Made(value)], *arguments]
             elif not isinstance(value, FunctionType | types.BuiltinFunctionType):
                 call = in_class(type(value), "__call__")
                 if not isinstance(call, FunctionType):
@@ -245,7 +249,7 @@ class Targets:
             case ("view",):
                 return [value] if is_tensor(value) else []
             case ("type",):
-                return [type(value)]
+                return [value.kind if isinstance(value, Made) else type(value)]
             case ("joined",):
                 is_path = isinstance(value, Made) or is_path_class(type(value))
                 return [value] if is_path else []
@@ -258,7 +262,14 @@ class Targets:
             kind = value.kind if isinstance(value, Made) else type(value)
             if is_path_class(kind):
                 return [Made(kind)]
-        if isinstance(value, Members | Namespace | Made):
+        if isinstance(value, Made):
+            # What a new object has of its class; its own attributes are not there yet.
+            return (
+                [value.kind]
+                if name == "__class__"
+                else _plain(in_class(value.kind, name), value.kind)
+            )
+        if isinstance(value, Members | Namespace):
             return []
         if name == "__dict__":
             return [Namespace(value)]

@@ -12,7 +12,7 @@ from typing import Any
 
 from keepset.core.fingerprint.functions import reads_of_function
 from keepset.core.fingerprint.graph import Graph
-from keepset.core.fingerprint.origin import is_library_class
+from keepset.core.fingerprint.origin import function_behind, is_library_class
 from keepset.core.fingerprint.own_state import OwnState
 from keepset.core.fingerprint.reads import Reads
 from keepset.core.fingerprint.sketch import Part
@@ -126,7 +126,7 @@ class _Search:
                 return False
         for kind in type(vertex.value).__mro__:
             for item in vars(kind).values():
-                function = getattr(item, "fget", None) or getattr(item, "__func__", item)
+                function = function_behind(item)
                 reads = self._functions.get(function) if _is_function(function) else None
                 if reads is not None and set(function.__code__.co_varnames[:1]) & reads.bare:
                     return False

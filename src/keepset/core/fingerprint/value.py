@@ -23,6 +23,7 @@ from keepset.core.fingerprint.own_state import OwnState, own_state
 from keepset.core.fingerprint.plain import plain_sketch
 from keepset.core.fingerprint.plain_data import holds_any
 from keepset.core.fingerprint.sketch import Sketch
+from keepset.core.fingerprint.stale_caches import counting_stale, stale_caches
 from keepset.core.fingerprint.unread import Unread, unread_state
 from keepset.core.fingerprint.vertex import Vertex
 
@@ -111,6 +112,10 @@ def _graph_and_own_state(
         while True:
             graph = _graph(values, ignore, opened, unread)
             moving = own_state(graph)
+            if stale := stale_caches(graph.vertices, moving):
+                with counting_stale(stale):
+                    graph = _graph(values, ignore, opened, unread)
+                moving = own_state(graph)
             if unread is None and (unread := unread_state(graph, moving)):
                 continue
             moving.forget(unread.names, unread.values)
@@ -139,9 +144,9 @@ def _graph(
     while True:
         with counting(aspects) as met:
             graph = Graph(values, _sketch, ignore, opened, unread.holds if unread else None)
-        if aspects.issuperset(met):
+        if aspects.issuperset(met.aspects):
             return graph
-        aspects |= met
+        aspects |= met.aspects
 
 
 def _sketch(value: Any) -> Sketch:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import array
 import collections
 import collections.abc
+import contextvars
 import functools
+import io
 import sys
 import types
 from collections.abc import Iterator
@@ -32,6 +34,7 @@ _ARRAY_MUTATORS = {
     *("__delitem__", "__iadd__", "__imul__", "__isub__", "__itruediv__", "__setitem__"),
     *("fill", "itemset", "partition", "put", "resize", "setfield", "sort"),
 }
+_STREAM_MUTATORS = {"read", "readline", "readlines", "seek", "truncate", "write", "writelines"}
 # Functions that write one of their arguments, by the argument's number.
 _FUNCTIONS = {
     "builtins": {"next": 0},
@@ -49,6 +52,15 @@ _FUNCTIONS = {
     ),
     "random": {"shuffle": 0},
 }
+_FUNCTION = types.FunctionType
+_CALLABLES = (
+    types.BuiltinFunctionType,
+    types.FunctionType,
+    types.MethodType,
+    types.MethodDescriptorType,
+    types.WrapperDescriptorType,
+    types.MethodWrapperType,
+)
 # Where the objects that hashlib makes come from.
 _HASHES = {"_hashlib", "_blake2", "_md5", "_sha1", "_sha2", "_sha256", "_sha3", "_sha512"}
 # What asks a random generator for its state moves nothing.
@@ -66,6 +78,11 @@ def is_random_generator(value: Any) -> bool:
         return True
     kind = type(value)
     return kind.__name__ == "Generator" and kind.__module__.partition(".")[0] == "torch"
+
+
+def is_global_generator(value: Any) -> bool:
+    """Whether this is the generator behind the functions of ``np.random``."""
+    return "numpy.random" in sys.modules and value is np.random.mtrand._rand
 
 
 def is_container(value: Any) -> bool:
@@ -89,13 +106,21 @@ def method_writes(value: Any, name: str) -> bool:
         return name.endswith("_") and not name.endswith("__")
     if type(value).__module__ in _HASHES:
         return name == "update"
+    if isinstance(value, io.StringIO | io.BytesIO):
+        return name in _STREAM_MUTATORS and not isinstance(_own_method(value, name), _FUNCTION)
+    if isinstance(value, contextvars.ContextVar):
+        return name in ("set", "reset")
     if name not in _MUTATORS or not (is_container(value) or isinstance(value, _LIKE_CONTAINERS)):
         return False
     # A method of the user's own says itself what it writes.
-    found = next((vars(kind)[name] for kind in type(value).__mro__ if name in vars(kind)), None)
+    found = _own_method(value, name)
     if isinstance(found, types.FunctionType):
         return is_library_function(found)
     return found is not None
+
+
+def _own_method(value: Any, name: str) -> Any:
+    return next((vars(kind)[name] for kind in type(value).__mro__ if name in vars(kind)), None)
 
 
 def written_arguments(function: Any, name: str = "") -> Iterator[int]:
@@ -112,7 +137,9 @@ def written_arguments(function: Any, name: str = "") -> Iterator[int]:
     if known is not None and known[0] is function:
         yield known[1]
         return
-    owner, name = getattr(function, "__self__", None), getattr(function, "__name__", "")
+    if not isinstance(function, _CALLABLES):
+        return
+    owner, name = getattr(function, "__self__", None), function.__name__
     if (isinstance(owner, np.ufunc) and name == "at") or (
         is_random_generator(owner) and name == "shuffle"
     ):
