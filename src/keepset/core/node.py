@@ -22,6 +22,8 @@ from keepset.errors import NotAddressableError, UnknownSpecError
 S = TypeVar("S")
 INFINITE: Final = -1
 UNKNOWN: Final = -2
+# As much of a parameter is shown in a title.
+TITLE_LETTERS: Final = 40
 
 
 class _MustRun(Exception):  # noqa: N818  # a signal, not a failure
@@ -221,7 +223,7 @@ class Node(ABC):
             if (text := _short(name, value)) is not None and value is not defaults.get(name)
         )
         title = f"{self.kind}({shown})"
-        return f"{title} named {self.name!r}" if self.name else title
+        return f"{title} named {Mask().text(self.name)!r}" if self.name else title
 
     @cached_property
     def inputs(self) -> tuple[Node, ...]:
@@ -330,9 +332,9 @@ def _short(name: str, value: Any) -> str | None:
     if isinstance(value, str | bytes):
         shown = Mask().value(value, strength_of_name(name))
         # A placeholder is not cut.
-        return f"{value!r:.40}" if shown is value else repr(shown)
+        return f"{value!r:.{TITLE_LETTERS}}" if shown is value else repr(shown)
     if isinstance(value, int | float):
-        return f"{value!r:.40}"
+        return f"{value!r:.{TITLE_LETTERS}}"
     return None
 
 
