@@ -83,7 +83,10 @@ def test_the_tables_are_long_enough() -> None:
     assert len(set(SHOWN)) >= 40
 
 
-@pytest.mark.parametrize("value", ["image", "label_id", "<pad>", "[CLS]", "</s>", ""])
+@pytest.mark.parametrize(
+    "value",
+    ["image", "label_id", "<pad>", "[CLS]", "</s>", "", "##", "L", "__name__", "\x00", "..."],
+)
 def test_a_key_or_a_token_may_be_an_ordinary_word(value: str) -> None:
     assert not is_secret(value, strength_of_name("key"))
     assert not is_secret(value, strength_of_name("token"))
@@ -273,6 +276,17 @@ def test_a_secret_that_is_not_ascii_is_found_in_bytes() -> None:
     assert mask.value(header).startswith(b"\xff Authorization: Token ")
 
 
+@pytest.mark.parametrize(
+    "secret", ["qu'ote-1", 'qu"ote-1', "back\\slash-1", "líne\n-1", "'\"both-1"]
+)
+def test_a_secret_is_found_as_it_is_written_within_others(secret: str) -> None:
+    for value in (secret, f"a {secret}", f"a {secret} '", f'a {secret} "'):
+        for shown in (repr(value), repr(value.encode()), repr([value, 1])):
+            masked = Mask([secret]).text(shown)
+            assert "-1" not in masked
+            assert "<secret sha256:" in masked
+
+
 def test_what_follows_an_option_in_a_list_is_hidden() -> None:
     command = ["tool", "--password", "hunter2", "--size", "3"]
     assert Mask().value(command) == [*command[:2], placeholder("hunter2"), *command[3:]]
@@ -393,6 +407,7 @@ def test_ordinary_source_stays_as_it_is() -> None:
         "lambda x: auth_header.startswith('Bearer ')",
         "lambda x: key.startswith('module.') or token.startswith('##')",
         "lambda x: password.encode('UTF-8')",
+        "lambda x: '-A1'.join(x) or 'pass'",
         "lambda x: get_secret('Prod/db')",
         "lambda x: parser.add_argument('--password', help='The one of the server, v2')",
         "lambda x: ['user', 'password', 'Email1']",

@@ -7,6 +7,7 @@ import gzip
 import pickle
 import re
 import threading
+import traceback
 import warnings
 import zlib
 from collections.abc import Callable, Iterator
@@ -258,6 +259,23 @@ def test_a_title_that_is_cut_within_a_secret_shows_nothing_of_it() -> None:
     dataset = ks.Dataset.from_tensors(0).map(functools.partial(prefixed, "Zq-partial-that-is-long"))
     cut = dataset.snapshot(text, fingerprint="1")
     assert "Zq" not in cut.describe() + repr(cut)
+
+
+def test_errors_and_warnings_that_name_a_stage_show_no_secret(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def fails(x: Any) -> Any:
+        raise ValueError(f"no {len(API_KEY)}")
+
+    dataset = ks.Dataset.range(3).map(fails, name=f"load {API_KEY}")
+    with pytest.raises(ValueError, match="no 14") as raised:
+        list(dataset)
+    text = "".join(traceback.format_exception_only(raised.value))
+    assert "<secret sha256:" in text
+    assert "Zq" not in text
+    with caplog.at_level("DEBUG", "keepset"):
+        assert list(dataset.ignore_errors(log_warning=True)) == []
+    assert "Zq" not in caplog.text
 
 
 def test_no_recipe_says_why_without_a_secret(tmp_path: Path) -> None:

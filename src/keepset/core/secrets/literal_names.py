@@ -225,6 +225,8 @@ def called_name(call: ast.Call) -> str:
 
 def _surest_name(node: ast.AST) -> str:
     """Of the names that an expression may go by, that which is most surely a secret's."""
+    if isinstance(node, ast.Constant):
+        return ""  # a text is the name of nothing that it is compared with
     return max(_names_of(node), key=strength_of_name, default="")
 
 

@@ -26,11 +26,12 @@ class Mask:
     def __init__(self, known: Iterable[str] = ()) -> None:
         # The longest first: one may contain another.
         self.known = tuple(sorted(set(known), key=lambda each: (-len(each), each)))
+        self._forms = [form for each in self.known for form in _forms(each)]
 
     def spans(self, text: str) -> list[Span]:
         """Where the secrets in a text begin and end; they do not overlap."""
         found = list(_own_spans(text) if len(text) <= _SHORT else _spans(text))
-        for each in self.known:
+        for each in self._forms:
             start = text.find(each)
             while start >= 0:
                 found.append((start, start + len(each)))
@@ -72,6 +73,15 @@ class Mask:
         if all(new is old for new, old in zip(inner, value, strict=True)):
             return value
         return kind(inner)
+
+
+def _forms(text: str) -> set[str]:
+    """A text, and how it is written within the ``repr`` of others."""
+    if text.isascii() and text.isprintable() and not set(text) & set("'\"\\"):
+        return {text}
+    shown = repr(text)[1:-1]
+    in_bytes = repr(text.encode("utf-8", "replace"))[2:-1]
+    return {text, shown, in_bytes, *(form.replace("'", "\\'") for form in (shown, in_bytes))}
 
 
 def _spans(text: str) -> tuple[Span, ...]:

@@ -8,8 +8,10 @@ from typing import Any, Final
 
 from keepset.core.secrets.names import ALL, NONE, SURE, VAGUE
 
-# What people call columns, classes and special tokens: no digest would protect it either.
-_ORDINARY: Final = re.compile(r"(?=.{1,20}\Z)[a-z]+(_[a-z]+)*|[<\[]/?[A-Za-z_]{1,14}[>\]]")
+# What people call columns, classes and special tokens, and signs: no digest would protect it.
+_ORDINARY: Final = re.compile(
+    r"(?=.{1,24}\Z)_*[a-z]+(_[a-z]+)*_*|[<\[]/?[A-Za-z_]{1,14}[>\]]|.{1,3}|\W+", re.DOTALL
+)
 # What stands before a secret in a header, and is none.
 SCHEME: Final = re.compile(
     r"(?:bearer|basic|token|digest|negotiate|ntlm|oauth|api[_-]?key|key|splunk|genieKey|bot"
