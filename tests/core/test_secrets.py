@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ast
+import functools
+import time
+from typing import NamedTuple
 
 import pytest
 
-from keepset.core.secret_literals import filled_source, masked_source
-from keepset.core.secrets import Mask, is_secret, placeholder, strength_of_name
+from keepset.core.secrets import Mask, is_secret, placeholder, secret_texts, strength_of_name
+from keepset.core.secrets.arguments import positional_name
+from keepset.core.secrets.literals import filled_source, masked_source
 
 # A value that no rule would take for an ordinary word.
 _VALUE = "Tr0ub4dor&3"
@@ -18,14 +22,23 @@ def _words(text: str) -> list[str]:
 
 
 HIDDEN = _words("""
-    key token secret password passwd pwd passphrase credential credentials auth cookie bearer apikey
-    API_KEY apiKey APIKey api_key_2 OPENAI_API_KEY aws_secret_access_key AWS_ACCESS_KEY_ID
+    key token secret password passwd pwd passphrase credential credentials auth cookie bearer
+    apikey API_KEY apiKey APIKey api_key_2 OPENAI_API_KEY aws_secret_access_key AWS_ACCESS_KEY_ID
     aws_session_token access_token accessToken refreshToken HF_TOKEN github_token client_secret
     clientSecret SECRET_KEY db_password dbPassword DB_PWD DB_PASS ssh_passphrase basic_auth
     auth_header Authorization x-api-key X-Auth-Token Set-Cookie session_cookie private_key
     encryption_key account_key sas_token auth_tokens api_keys gcp_credentials jwt my_key
     connection_string _token __password wandb_key pw db_pw dbpass mypassword userpasswd smtpPass
+    id_token idToken data_key dataKey file_key token_str token_value key_str webhook_url WEBHOOK
+    sas_url conn_str CONN_STRING connstr connectionString dsn SENTRY_DSN PASS MY_PASS pass_phrase
+    pass_word session_id sessionid sessid PHPSESSID SAS account_sas github_pat databricks_pat
+    passkey totp_seed seed_phrase mnemonic recovery_code APIkey hftoken openaikey githubtoken
+    mytoken telegram_token npm_token signed_url subscription_key
 """)
+
+# Of these, only what looks random is hidden.
+VAGUE = _words("tokens KEYS PAT all_keys my_pat signature")
+_RANDOM = "Zq7xWv3TnB9kLm2Rt5"
 
 SHOWN = _words("""
     tokenizer max_tokens num_tokens token_ids token_type_ids tokens n_tokens pad_token eos_token
@@ -34,6 +47,10 @@ SHOWN = _words("""
     foreign_key feature_key label_key image_key keys key_name keyword turkey secretary passage
     compass cookie_name token_url auth_url password_length credentials_path key_func first_pass
     partition_key group_key public_key secret_name cookiecutter value_key index_key pwm bypass
+    token_dim token_embedding token_level key_dim key_signature music_key minor_key piano_key
+    mode_key cookie_dough KEYS pattern path pat url urls image_url session sessions
+    seed seeds code codes phrase string conn database pathlib rng_key attention_key KeyError
+    token_pattern
 """)
 
 
@@ -49,17 +66,101 @@ def test_other_names_do_not(name: str) -> None:
     assert not is_secret(_VALUE, strength_of_name(name))
 
 
+@pytest.mark.parametrize("name", VAGUE)
+def test_some_names_hide_only_what_looks_random(name: str) -> None:
+    assert is_secret(_RANDOM, strength_of_name(name))
+    for value in ("Name-1", "ImageNetTrain2012", "efficientnet_b0_224x224", "layer3a_conv2b_1x1"):
+        assert not is_secret(value, strength_of_name(name))
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_names_that_stay_readable_hide_no_names_of_models(name: str) -> None:
+    assert not is_secret("ResNet50-V2", strength_of_name(name))
+
+
 def test_the_tables_are_long_enough() -> None:
     assert len(set(HIDDEN)) >= 40
     assert len(set(SHOWN)) >= 40
 
 
-@pytest.mark.parametrize("value", ["image", "label_id", "<pad>", "[CLS]", "</s>", ""])
+@pytest.mark.parametrize(
+    "value",
+    ["image", "label_id", "<pad>", "[CLS]", "</s>", "", "##", "L", "__name__", "\x00", "..."],
+)
 def test_a_key_or_a_token_may_be_an_ordinary_word(value: str) -> None:
     assert not is_secret(value, strength_of_name("key"))
     assert not is_secret(value, strength_of_name("token"))
     assert is_secret("image", strength_of_name("api_key"))
 
+
+# In each, @@ stands for a secret.
+TEMPLATES = [
+    "Authorization: Token @@",
+    "Authorization: ApiKey @@",
+    "Authorization: Digest username='a', response='@@'",
+    "Authorization: AWS4-HMAC-SHA256 Credential=AK/x, Signature=@@",
+    "Proxy-Authorization: Basic @@",
+    "curl -H 'Authorization: Token @@' http://host",
+    'curl -H "X-Api-Key: @@" http://host',
+    "curl -u bob:@@ http://host",
+    "Cookie: sessionid=@@; path=/",
+    "Set-Cookie: sid=@@; HttpOnly",
+    "password = @@",
+    'password = "@@"',
+    "password == '@@'",
+    "[default]\naws_access_key_id = AK\naws_secret_access_key = @@\n",
+    'API_KEY="@@"',
+    "export PASSWORD='@@'",
+    "$env:API_KEY = '@@'",
+    "host=h password='@@' dbname=d",
+    "Server=h; Password = @@;",
+    "connect(user='a', password='@@')",
+    "connect(user='a', password=b'@@')",
+    "def connect(password: str = '@@')",
+    '{"token": "@@"}',
+    '{"key": "@@"}',
+    '{"auth": {"token": "@@"}}',
+    '{"credentials": {"user": "bob", "value": "@@"}}',
+    '{"api_keys": ["@@", "b"]}',
+    "{'api_keys': ['a', '@@']}",
+    '{\\"password\\": \\"@@\\"}',
+    '{"password": "a\'@@"}',
+    '{"password": "a\\"@@"}',
+    "token: @@",
+    "api_keys:\n  - first\n  - @@\n",
+    "api_keys: [a, @@]",
+    "https://host/#access_token=@@",
+    "https://host/x?a=1;token=@@",
+    "https://host/x?token=%2F@@",
+    "https://host/api/x?code=@@",
+    "//registry.example/:_authToken=@@",
+    "https://api.telegram.org/bot123456789:AA@@@@/sendMessage",
+    "https://x.webhook.office.com/webhookb2/@@/IncomingWebhook/x",
+    "postgres://u:a/@@@host/db",
+    "postgres://u:a#@@@host/db",
+    "postgres://u:a?@@@host/db",
+    "postgres://bob:@@/abc@host/db",
+    "jdbc:oracle:thin:scott/@@@host:1521/x",
+    "tool --password @@ --other 1",
+    "tool --api-key @@",
+    "machine host login bob password @@",
+    "ALTER USER a WITH PASSWORD '@@'",
+    "CREATE USER a IDENTIFIED BY '@@'",
+    "<password>@@</password>",
+]
+_MIXED, _HEX = "aB1cD2eF3gH4" * 4, "0a1b2c3d" * 5
+KEYS = [
+    *(("xai-", _MIXED), ("tgp_v1_", _MIXED), ("pcsk_", _MIXED), ("fw_", _MIXED)),
+    *(
+        ("lsv2_pt_", _HEX),
+        ("ATATT3xFfGF0", _MIXED),
+        ("sq0atp-", _MIXED),
+        ("EAACEdEose0cBA", _MIXED),
+    ),
+    *(("1//0g", _MIXED), ("dp.pt.", _MIXED), ("figd_", _MIXED), ("pul-", _HEX)),
+    *(("NRAK-", _MIXED.upper()), ("glsa_", _MIXED), ("sntrys_", _MIXED), ("rubygems_", _HEX)),
+    *(("ntn_", _MIXED), ("apify_api_", _MIXED), ("phc_", _MIXED), ("key-", _HEX[:32])),
+]
 
 TEXTS = [
     ("https://bob:hunter2@example.com/a", "bob:hunter2"),
@@ -91,6 +192,8 @@ TEXTS = [
     ("https://hooks.slack.com/services/T0001/B0001/abcdefgh", "abcdefgh"),
     ("-----BEGIN RSA PRIVATE KEY-----\nMIIabc\n-----END RSA PRIVATE KEY-----\n", "MIIabc"),
     ("-----BEGIN PRIVATE KEY-----\nMIIabc cut off", "MIIabc"),
+    *((text.replace("@@", "Zq7xWv3TnB9kLm2Rt5"), "Zq7xWv3TnB9kLm2Rt5") for text in TEMPLATES),
+    *((prefix + rest, rest) for prefix, rest in KEYS),
 ]
 
 
@@ -119,6 +222,28 @@ def test_secrets_are_found_by_their_shape(text: str, secret: str) -> None:
         "/data/2026/images=3/monkey-business-and-more.png",
         "task-abcdefghijklmnopqrstuvwxyz",
         "-----BEGIN PUBLIC KEY-----\nMIIabc\n-----END PUBLIC KEY-----",
+        "sig=Left9",
+        "basic training101course",
+        "cookie: chocolate-chip1",
+        "Write the key: value pairs; the token: is split",
+        "Authorization: Bearer tokens are explained below",
+        "Authorization: Bearer <token>",
+        "Authorization: Bearer $TOKEN",
+        "password = get_password()",
+        "api_key = os.environ['API_KEY']",
+        "use --password to set it, or --token",
+        "s3://bucket/train/key=2024-01-01/part-0.parquet",
+        "key=A1;value=B2",
+        "key: C#minor7",
+        "wget https://host:8080/path@v2",
+        "http://localhost:8000/users?mail=bob@example.com",
+        "sort(key='Name')",
+        "token.startswith('##')",
+        "fw_mapping_of_forward_weights pul-mona-ry phc_something key-value-pairs-of-the-table",
+        "xai-explainable-artificial-intelligence-methods",
+        "MLP(1//0, dp.pt.x) and dp.pt.something_that_is_no_key",
+        "tokens: ['a', 'B1'], keys: [layer1.conv2b]",
+        "SELECT token FROM words WHERE key = 'Name'",
     ],
 )
 def test_other_texts_stay(text: str) -> None:
@@ -129,6 +254,69 @@ def test_what_is_secret_elsewhere_is_hidden() -> None:
     mask = Mask(["hunter2", "hunter2-and-more"])
     assert mask.text("a hunter2 b") == f"a {placeholder('hunter2')} b"
     assert mask.value([b"hunter2-and-more", 1]) == [placeholder("hunter2-and-more").encode(), 1]
+
+
+@pytest.mark.parametrize(
+    "template", [*TEMPLATES, "a " * 9, "x://a:b/", "a-", "eyJaaaaaaaa-", "fw_"]
+)
+def test_long_texts_take_linear_time(template: str) -> None:
+    text = (template * (250_000 // len(template)))[:250_000]
+    start = time.perf_counter()
+    Mask().text(text)
+    # It takes less than a second; whatever is not linear takes minutes.
+    assert time.perf_counter() - start < 20
+
+
+def test_a_secret_that_is_not_ascii_is_found_in_bytes() -> None:
+    mask = Mask(["pässwörd€1"])
+    assert mask.value("v pässwörd€1".encode()) == f"v {placeholder('pässwörd€1')}".encode()
+    assert mask.value(b"\xff\xfe v") == b"\xff\xfe v"
+    header = b"\xff Authorization: Token Zq7xWv3TnB9kLm2Rt5"
+    assert b"Zq7x" not in mask.value(header)
+    assert mask.value(header).startswith(b"\xff Authorization: Token ")
+
+
+@pytest.mark.parametrize(
+    "secret", ["qu'ote-1", 'qu"ote-1', "back\\slash-1", "líne\n-1", "'\"both-1"]
+)
+def test_a_secret_is_found_as_it_is_written_within_others(secret: str) -> None:
+    for value in (secret, f"a {secret}", f"a {secret} '", f'a {secret} "'):
+        for shown in (repr(value), repr(value.encode()), repr([value, 1])):
+            masked = Mask([secret]).text(shown)
+            assert "-1" not in masked
+            assert "<secret sha256:" in masked
+
+
+def test_what_follows_an_option_in_a_list_is_hidden() -> None:
+    command = ["tool", "--password", "hunter2", "--size", "3"]
+    assert Mask().value(command) == [*command[:2], placeholder("hunter2"), *command[3:]]
+    assert secret_texts(command) == {"hunter2"}
+    columns = ["user", "password", "Email1"]
+    assert Mask().value(columns) == columns
+
+
+class Asking:
+    def __call__(self, api_key: str, x: int) -> int:
+        return x
+
+
+def test_arguments_go_by_the_names_of_parameters() -> None:
+    def login(user: str, password: str, *tokens: str) -> None: ...
+
+    @functools.wraps(login)
+    def wrapped(*args: str) -> None: ...
+
+    assert positional_name(Asking(), 0) == "api_key"
+    assert positional_name(Asking().__call__, 0) == "api_key"
+    assert positional_name(wrapped, 1) == positional_name(functools.cache(login), 1) == "password"
+    assert positional_name(login, 5) == "tokens"
+    assert positional_name(Login, 1) == "password"
+    assert positional_name(len, 0) == positional_name(Asking(), 7) == ""
+
+
+class Login(NamedTuple):
+    user: str
+    password: str
 
 
 SOURCES = [
@@ -158,6 +346,34 @@ SOURCES = [
     'lambda x: call(x, auth=HTTPBasicAuth("bob", "hunter2"))',
     'def f(x):\n    return f"https://bob:hunter2@host/{x}"',
     'def f(x):\n    """Use https://bob:hunter2@host."""\n    return x',
+    "def f(x):\n    match password:\n        case 'hunter2':\n            return x",
+    "def f(x):\n    match x:\n        case {'password': 'hunter2'}:\n            return x",
+    "def f(x):\n    match x:\n        case Login(password='hunter2'):\n            return x",
+    "lambda x: hmac.compare_digest(password, 'hunter2')",
+    "lambda x: password.startswith('hunter2')",
+    "lambda x: token.startswith('Zq7xWv3Tnhunter2B9kLm2Rt5')",
+    "lambda x: get_token() == 'hunter2'",
+    "lambda x: password.strip() == 'hunter2'",
+    "lambda x: os.getenv('API_KEY', default='hunter2')",
+    "lambda x: os.environ.get('HF_TOKEN') or 'hunter2'",
+    "lambda x: password if password else 'hunter2'",
+    "def f(x):\n\n    def log(user, password):\n        return 0\n    return log('bob', 'hunter2')",
+    "lambda x: HTTPBasicAuth('user', 'hunter2')",
+    "lambda x: SecretStr('hunter2')",
+    "lambda x: ApiKey('hunter2')",
+    "lambda x: authenticate('hunter2')",
+    "lambda x: setattr(o, 'password', 'hunter2')",
+    "lambda x: parser.add_argument('--password', default='hunter2', help='a word')",
+    "lambda x: ['tool', '--password', 'hunter2']",
+    "lambda x: 'Bearer ' + 'hunter21'",
+    "lambda x: b'Bearer ' + b'hunter21'",
+    "lambda x: f\"Bearer {'hunter21'}\"",
+    "lambda x: 'Bearer %s' % 'hunter21'",
+    "lambda x: 'password={}'.format('hunter2')",
+    "lambda x: 'password={name}'.format(name='hunter2')",
+    "lambda x: f'postgres://{user}:hunter2@host/db'",
+    "lambda x: 'postgres://' + user + ':hunter2@' + host",
+    "def f(x):\n    get_password = lambda: 'hunter2'\n    return x",
 ]
 
 
@@ -170,16 +386,50 @@ def test_literals_in_source_are_hidden_and_can_be_filled_in_again(source: str) -
     # What a placeholder stands for is the whole literal.
     constants = [each.value for each in ast.walk(ast.parse(source)) if type(each) is ast.Constant]
     whole = {placeholder(each): each for each in constants if isinstance(each, str | bytes)}
-    literals = {
-        shown: whole.get(shown, shown.replace(placeholder("bob:hunter2"), "bob:hunter2"))
-        for shown in masked.hidden
-    }
+    literals: dict[str, str | bytes] = {}
+    for shown in masked.hidden:
+        inside = shown
+        for part in ("bob:hunter2", "hunter2"):
+            inside = inside.replace(placeholder(part), part)
+        literals[shown] = whole.get(shown, inside)
     assert ast.dump(ast.parse(filled_source(masked.text, literals))) == ast.dump(ast.parse(source))
 
 
 def test_ordinary_source_stays_as_it_is() -> None:
     source = "def f(row):\n    key = row['name'].split('/')[-1]\n    return {'key': key, 'id': 'a'}"
     assert masked_source(source).text == source
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "lambda x: f'postgres://admin:{pw}@{host}/db'",
+        "lambda x: auth_header.startswith('Bearer ')",
+        "lambda x: key.startswith('module.') or token.startswith('##')",
+        "lambda x: password.encode('UTF-8')",
+        "lambda x: '-A1'.join(x) or 'pass'",
+        "lambda x: get_secret('Prod/db')",
+        "lambda x: parser.add_argument('--password', help='The one of the server, v2')",
+        "lambda x: ['user', 'password', 'Email1']",
+        "lambda x: f'Authorization: Bearer {token}'",
+        "lambda x: 'password={}'.format(password)",
+        "lambda x: Tokenizer('Bert-V2')(x) + KeyPoints('Coco17')",
+        "lambda x: x if kind == 'A1' else KeyError('No such Name')",
+    ],
+)
+def test_ordinary_literals_stay(source: str) -> None:
+    assert masked_source(source).text == source
+
+
+def test_arguments_of_functions_that_are_defined_elsewhere_are_known() -> None:
+    source, signatures = "lambda x: login('bob', 'hunter2')", (("login", ("user", "password")),)
+    masked = masked_source(source, (), signatures)
+    assert masked.text == f"lambda x: login('bob', {placeholder('hunter2')!r})"
+    assert masked.secrets == {"hunter2"}
+
+
+def test_a_source_that_is_nested_too_deeply_shows_no_secret() -> None:
+    assert "hunter21" not in masked_source("'Bearer ' + 'hunter21'" + " + x" * 900).text
 
 
 def test_a_source_that_was_cut_is_stored_only_if_no_secret_is_named_in_it() -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import functools
 import gzip
+import pickle
 import re
+import threading
+import traceback
 import warnings
 import zlib
 from collections.abc import Callable, Iterator
@@ -16,7 +19,7 @@ import numpy as np
 import pytest
 
 import keepset as ks
-from keepset.errors import RecipeError
+from keepset.errors import RecipeError, SnapshotMissingError
 
 # Each is used in one way below, and is made so that it occurs nowhere else.
 API_KEY = "Zq-global-7731"
@@ -98,6 +101,69 @@ class Settings:
     DB_PASSWORD = "Zq-class-7753"
 
 
+PASSWORD = "Zq-pässwörd-7759"
+HEADER = f"v {PASSWORD}".encode()
+
+
+def helper() -> str:
+    return API_KEY
+
+
+def importable(x: Any) -> Any:
+    return x + len(helper()) * 0
+
+
+def by_helper(x: Any) -> Any:
+    return x + len(helper()) * 0
+
+
+def in_bytes(x: Any) -> Any:
+    return x + len(PASSWORD) * 0 + len(HEADER) * 0
+
+
+def logs_in(x: Any) -> Any:
+    log_in("bob", "Zq-positional-7760")
+    return x
+
+
+def log_in(user: str, password: str) -> None:
+    pass
+
+
+class Keyed:
+    def __init__(self) -> None:
+        self.api_key = "Zq-own-7761"
+
+    def __call__(self, x: Any) -> Any:
+        return x
+
+
+class Asking:
+    def __call__(self, api_key: str, x: Any) -> Any:
+        return x
+
+
+def ends_up_named(api_key: str, name: str) -> ks.Dataset:
+    return ks.Dataset.range(3).map(functools.partial(prefixed, api_key), name=f"load {name}")
+
+
+# The name of a stage holds a secret that is used elsewhere.
+NAMED: dict[str, Callable[[], ks.Dataset]] = {
+    "helper": lambda: ks.Dataset.range(3).map(by_helper, name=f"load {API_KEY}"),
+    "importable": lambda: ks.Dataset.range(3).map(importable, name=f"load {API_KEY}"),
+    "object": lambda: ks.Dataset.range(3).map(Keyed(), name="load Zq-own-7761"),
+    "method": lambda: ks.Dataset.range(3).map(Keyed().__call__, name="load Zq-own-7761"),
+    "partial of": lambda: ends_up_named("Zq-partial-7762", "Zq-partial-7762"),
+    "later": lambda: ks.Dataset.range(3, name=f"of {API_KEY}").map(by_helper).batch(2),
+    "url": lambda: ks.Dataset.range(3).map(add_one, name="load https://bob:Zq-7763@host/a"),
+    "environ": lambda: ks.Dataset.range(3).map(lambda x: x + len(environ) * 0, name="Zq-env-7766"),
+}
+
+
+def add_one(x: Any) -> Any:
+    return x + 1
+
+
 PIPELINES: dict[str, Callable[[], ks.Dataset]] = {
     "used": lambda: ks.Dataset.range(3).map(used),
     "others": lambda: ks.Dataset.range(3).map(others),
@@ -112,6 +178,13 @@ PIPELINES: dict[str, Callable[[], ks.Dataset]] = {
     "generator": lambda: ks.Dataset.from_generator(numbers, args=(2, "Zq-generator-7755")),
     "array": lambda: ks.Dataset.range(3).map(with_array),
     "inner": lambda: ks.Dataset.range(3).flat_map(lambda x: ks.Dataset.range(2).map(used)),
+    "bytes": lambda: ks.Dataset.range(3).map(in_bytes),
+    "positional literal": lambda: ks.Dataset.range(3).map(logs_in),
+    "asking": lambda: ks.Dataset.range(3).map(functools.partial(Asking(), "Zq-asking-7764")),
+    "command": lambda: ks.Dataset.range(3).map(
+        functools.partial(lambda cmd, x: x, ["tool", "--password", "Zq-option-7765"])
+    ),
+    **{f"named by {name}": pipeline for name, pipeline in NAMED.items()},
 }
 # As if this file were a script: what it defines is told by value, with all that it uses.
 pytestmark = pytest.mark.usefixtures("as_script")
@@ -120,7 +193,9 @@ pytestmark = pytest.mark.usefixtures("as_script")
 @pytest.fixture
 def as_script(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UNNAMED", "Zq-environment-7754")
-    for function in (used, others, objects, clients, send, add, prefixed, numbers, with_array):
+    monkeypatch.setenv("MY_API_KEY", "Zq-env-7766")
+    scripts = (used, others, objects, clients, send, add, prefixed, numbers, with_array)
+    for function in (*scripts, helper, by_helper, in_bytes, logs_in, log_in):
         monkeypatch.setattr(function, "__module__", "__main__")
 
 
@@ -161,6 +236,75 @@ def test_a_snapshot_holds_no_secret(tmp_path: Path, name: str) -> None:
         list(PIPELINES[name]().snapshot(tmp_path))
     check_nothing_leaks(tmp_path)
     assert ks.explain(PIPELINES[name](), tmp_path).hit
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_neither_the_log_nor_what_is_printed_shows_a_secret(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str
+) -> None:
+    dataset = NAMED[name]()
+    with caplog.at_level("INFO", "keepset"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that the environment does not count
+        list(dataset.snapshot(tmp_path))
+        list(dataset.take(1).snapshot(tmp_path))
+    shown = [caplog.text, repr(dataset), dataset.describe(), dataset._repr_html_()]
+    shown.append(str(ks.explain(dataset.take(2), tmp_path)))
+    assert caplog.text
+    assert "Zq" not in "\n".join(shown)
+    assert "<secret sha256:" in dataset.describe()
+
+
+def test_a_title_that_is_cut_within_a_secret_shows_nothing_of_it() -> None:
+    text = "x" * 20 + "Zq-partial-that-is-long"
+    dataset = ks.Dataset.from_tensors(0).map(functools.partial(prefixed, "Zq-partial-that-is-long"))
+    cut = dataset.snapshot(text, fingerprint="1")
+    assert "Zq" not in cut.describe() + repr(cut)
+
+
+def test_errors_and_warnings_that_name_a_stage_show_no_secret(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def fails(x: Any) -> Any:
+        raise ValueError(f"no {len(API_KEY)}")
+
+    dataset = ks.Dataset.range(3).map(fails, name=f"load {API_KEY}")
+    with pytest.raises(ValueError, match="no 14") as raised:
+        list(dataset)
+    text = "".join(traceback.format_exception_only(raised.value))
+    assert "<secret sha256:" in text
+    assert "Zq" not in text
+    with caplog.at_level("DEBUG", "keepset"):
+        assert list(dataset.ignore_errors(log_warning=True)) == []
+    assert "Zq" not in caplog.text
+
+
+def test_no_recipe_says_why_without_a_secret(tmp_path: Path) -> None:
+    lock = threading.Lock()
+    data = ks.Dataset.range(3).map(lambda x: x if lock else helper(), name=f"load {API_KEY}")
+    data.save(tmp_path)
+    check_nothing_leaks(tmp_path)
+
+
+def test_the_url_of_a_store_is_shown_without_its_password(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    path = "memory://bob:Zq-userinfo-7767@bucket/x"
+    dataset = ks.Dataset.range(3)
+    with caplog.at_level("INFO", "keepset"):
+        list(dataset.snapshot(path))
+        assert len(list(dataset.snapshot(path))) == 3
+    assert "hit: memory://<secret sha256:" in caplog.text
+    assert "Zq" not in caplog.text + str(ks.explain(dataset, path)) + repr(dataset.snapshot(path))
+    dataset.save(path + "/saved")
+    loaded = pickle.loads(pickle.dumps(ks.load(path + "/saved")))
+    assert len(list(loaded)) == 3
+    recipe = loaded.to_recipe()
+    assert "Zq" not in recipe.to_json() + repr(loaded)
+    [name] = re.findall(r'"\$secret": "([^"]*)"', recipe.to_json())
+    assert len(list(ks.from_recipe(recipe, data={name: path + "/saved"}))) == 3
+    with pytest.raises(SnapshotMissingError) as raised:
+        ks.load("memory://bob:Zq-userinfo-7767@bucket/nothing")
+    assert "Zq" not in str(raised.value)
 
 
 def test_the_recipes_are_there_all_the_same(tmp_path: Path) -> None:

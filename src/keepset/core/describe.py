@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from keepset.core.lineage import mask_of
 from keepset.core.node import INFINITE, UNKNOWN, Node
+from keepset.core.secrets import Mask
 
 _COUNTS = {INFINITE: "endless", UNKNOWN: "unknown number of elements"}
 
@@ -36,22 +38,27 @@ def _spec(spec: Any) -> str:
     return repr(spec)
 
 
+def title_text(node: Node) -> str:
+    """The title of a stage without secrets."""
+    return mask_of(node).text(node.title)
+
+
 def describe(root: Node) -> str:
     """The stages from the source at the bottom to the last one at the top."""
-    lines = list(_lines(root, "", ""))
+    lines = list(_lines(root, mask_of(root), "", ""))
     width = max(len(left) for left, _ in lines)
     return "\n".join(f"{left:<{width}}  {right}" for left, right in lines)
 
 
-def _lines(node: Node, first: str, rest: str) -> Iterator[tuple[str, str]]:
-    yield first + node.title, f"{count_text(node.cardinality())}  {spec_text(node)}"
+def _lines(node: Node, mask: Mask, first: str, rest: str) -> Iterator[tuple[str, str]]:
+    yield first + mask.text(node.title), f"{count_text(node.cardinality())}  {spec_text(node)}"
     for i, parent in enumerate(node.inputs):
         if len(node.inputs) == 1:
-            yield from _lines(parent, rest, rest)
+            yield from _lines(parent, mask, rest, rest)
         else:
             last = i == len(node.inputs) - 1
             yield from _lines(
-                parent, rest + ("└ " if last else "├ "), rest + ("  " if last else "│ ")
+                parent, mask, rest + ("└ " if last else "├ "), rest + ("  " if last else "│ ")
             )
 
 
@@ -65,7 +72,7 @@ def describe_html(root: Node) -> str:
     rows = "".join(
         f'<tr><td style="{style}">{_escape(left)}</td>'
         f'<td style="text-align:left">{_escape(right)}</td></tr>'
-        for left, right in _lines(root, "", "")
+        for left, right in _lines(root, mask_of(root), "", "")
     )
     return (
         "<table><thead><tr><th>stage (the last one first)</th><th>elements</th></tr></thead>"

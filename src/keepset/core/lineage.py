@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from types import FunctionType
+from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
-from keepset.core.node import Node
-from keepset.core.secrets import Mask, secret_texts, secrets_of_function, strength_of_name
+from keepset.core.node import TITLE_LETTERS, Node
+from keepset.core.secrets import Mask
+from keepset.core.secrets.reachable import reachable_secrets
+
+# Fewer letters of a secret are part of too much else.
+_LEAST = 4
 
 
 class Lineage:
@@ -66,11 +71,32 @@ class Lineage:
 
 def mask_of(node: Node) -> Mask:
     """Hides what is secret in the titles of stages: by its shape, or elsewhere in the pipeline."""
-    known: set[str] = set()
-    for each in node.walk():
-        for name, value in each.parameters.items():
-            if isinstance(value, FunctionType):
-                known |= secrets_of_function(value)
-            elif not callable(value):
-                known |= secret_texts(value, strength_of_name(name))
-    return Mask(known)
+    stages = list(node.walk())
+    # A title without a text in it has no secrets, and looking for them takes a while.
+    if not any("'" in each.title or '"' in each.title for each in stages):
+        return Mask()
+    known = secrets_of(node)
+    return Mask(known.union(_cut_off(stages, known)))
+
+
+def secrets_of(node: Node) -> set[str]:
+    """The texts that are secret by their names, in all that the stages of a pipeline use."""
+    return reachable_secrets(item for each in node.walk() for item in _named_values(each))
+
+
+def _named_values(node: Node) -> Iterator[tuple[str, Any]]:
+    yield from node.parameters.items()
+    if arguments := getattr(node, "args", None):
+        # They go by the names of the generator's parameters.
+        yield "generator", partial(getattr(node, "generator", print), *arguments)
+
+
+def _cut_off(stages: Iterable[Node], known: set[str]) -> Iterator[str]:
+    """The beginnings of secrets at the end of a text that a title shows only so much of."""
+    for each in stages:
+        for value in each.parameters.values():
+            text = repr(value) if isinstance(value, str | bytes) else ""
+            for secret in known if len(text) > TITLE_LETTERS else ():
+                start = text[: TITLE_LETTERS + len(secret)].find(secret)
+                if 0 <= start <= TITLE_LETTERS - _LEAST < TITLE_LETTERS < start + len(secret):
+                    yield text[start:TITLE_LETTERS]

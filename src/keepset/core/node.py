@@ -16,12 +16,15 @@ from keepset.core.parameter import declared, is_default, parameter, upstream
 from keepset.core.random import Randomness
 from keepset.core.run import Run, look
 from keepset.core.secrets import Mask, strength_of_name
+from keepset.core.secrets.reachable import reachable_secrets
 from keepset.core.spec import Spec, spec_of
 from keepset.errors import NotAddressableError, UnknownSpecError
 
 S = TypeVar("S")
 INFINITE: Final = -1
 UNKNOWN: Final = -2
+# As much of a parameter is shown in a title.
+TITLE_LETTERS: Final = 40
 
 
 class _MustRun(Exception):  # noqa: N818  # a signal, not a failure
@@ -215,13 +218,17 @@ class Node(ABC):
     def title(self) -> str:
         """A short readable form for messages: ``map(load_image)``."""
         defaults = {f.name: f.default for f in fields(self)}
+        given, mask = self.parameters, Mask()
+        if self.name or any(isinstance(value, str | bytes) for value in given.values()):
+            # Messages show the title as it is, and a text in it may hold what is secret elsewhere.
+            mask = Mask(reachable_secrets(given.items()))
         shown = ", ".join(
             text
-            for name, value in self.parameters.items()
-            if (text := _short(name, value)) is not None and value is not defaults.get(name)
+            for name, value in given.items()
+            if (text := _short(name, value, mask)) is not None and value is not defaults.get(name)
         )
         title = f"{self.kind}({shown})"
-        return f"{title} named {self.name!r}" if self.name else title
+        return f"{title} named {mask.text(self.name)!r}" if self.name else title
 
     @cached_property
     def inputs(self) -> tuple[Node, ...]:
@@ -319,7 +326,7 @@ def _is_same(one: Any, other: Any) -> bool:
     return one is other
 
 
-def _short(name: str, value: Any) -> str | None:
+def _short(name: str, value: Any, mask: Mask) -> str | None:
     """A parameter in a few characters, or None where it says little."""
     if value is None or isinstance(value, Randomness):
         return None
@@ -328,11 +335,11 @@ def _short(name: str, value: Any) -> str | None:
     if callable(value):
         return getattr(value, "__name__", type(value).__name__)
     if isinstance(value, str | bytes):
-        shown = Mask().value(value, strength_of_name(name))
+        shown = mask.value(value, strength_of_name(name))
         # A placeholder is not cut.
-        return f"{value!r:.40}" if shown is value else repr(shown)
+        return f"{value!r:.{TITLE_LETTERS}}" if shown is value else repr(shown)
     if isinstance(value, int | float):
-        return f"{value!r:.40}"
+        return f"{value!r:.{TITLE_LETTERS}}"
     return None
 
 

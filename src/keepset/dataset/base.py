@@ -9,7 +9,7 @@ import numpy as np
 
 from keepset.core.chunk import Chunk
 from keepset.core.cursor import State
-from keepset.core.describe import count_text, describe, describe_html, spec_text
+from keepset.core.describe import count_text, describe, describe_html, spec_text, title_text
 from keepset.core.element import to_element
 from keepset.core.iterate import DatasetIterator, iterate
 from keepset.core.node import INFINITE, UNKNOWN, Node
@@ -219,7 +219,7 @@ class BaseDataset:
 
     def __repr__(self) -> str:
         node = self._node
-        return f"<Dataset {node.title}: {count_text(node.cardinality())}, {spec_text(node)}>"
+        return f"<Dataset {title_text(node)}: {count_text(node.cardinality())}, {spec_text(node)}>"
 
     def _repr_html_(self) -> str:
         return describe_html(self._node)

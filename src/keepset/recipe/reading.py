@@ -20,7 +20,7 @@ from keepset.core.element_json import element_from_json
 from keepset.core.fingerprint import fingerprint_of_value
 from keepset.core.node import Node
 from keepset.core.random import Randomness
-from keepset.core.secret_literals import filled_source
+from keepset.core.secrets.literals import filled_source
 from keepset.core.spec import spec_from_json
 from keepset.core.structure import is_namedtuple, structure_of
 from keepset.errors import KeepsetError, RecipeError, UntrustedRecipeError

@@ -19,20 +19,22 @@ from keepset.core.element_json import element_to_json
 from keepset.core.fingerprint import fingerprint_of_value
 from keepset.core.fingerprint.reach import reach_of
 from keepset.core.fingerprint.sketch import shortened
+from keepset.core.lineage import secrets_of
 from keepset.core.node import Node
 from keepset.core.parameter import is_default
 from keepset.core.ragged import Ragged
 from keepset.core.random import Randomness
-from keepset.core.secret_literals import masked_source
 from keepset.core.secrets import (
     NONE,
     Mask,
+    decoded,
     is_secret,
-    positional_name,
     secret_texts,
+    strength_after,
     strength_of_name,
-    strength_of_pair,
 )
+from keepset.core.secrets.arguments import positional_name, secret_signatures
+from keepset.core.secrets.literals import masked_source
 from keepset.core.sparse import Sparse
 from keepset.core.spec import LeafSpec, spec_to_json
 from keepset.core.structure import Structure, is_namedtuple
@@ -40,6 +42,7 @@ from keepset.errors import ElementError, FingerprintError, RecipeError
 from keepset.recipe.imports import import_path
 from keepset.recipe.source_text import futures_of, source_text
 from keepset.recipe.stages import NAMING_FILES, parameter_fields, stage_name
+from keepset.storage.private_url import PrivateUrl, whole_url
 
 # What has more bytes, or more items, is named and not told.
 MOST_BYTES: Final = 64 << 10
@@ -80,7 +83,8 @@ class RecipeWriter:
     def of(cls, node: Node) -> RecipeWriter:
         """Write the recipe of a pipeline; secrets in it are hidden wherever they occur."""
         try:
-            writer = cls(node)
+            # What functions use that are written by their names counts, too.
+            writer = cls(node, secrets_of(node))
             while writer.secrets - set(writer._mask.known):
                 # What was found late may occur in what was written early.
                 writer = cls(node, writer.secrets)
@@ -97,7 +101,7 @@ class RecipeWriter:
                 self._add(each)
         name = stage_name(node)
         number = len(self.stages)
-        self._where = f"stage {number}, {node.title}"
+        self._where = f"stage {number}, {self._mask.text(node.title)}"
         if name is None:
             raise RecipeError(
                 f"{self._where}: {type(node).__name__} is no stage of the library; a recipe cannot "
@@ -143,6 +147,8 @@ class RecipeWriter:
             self._depth -= 1
 
     def _written(self, value: Any, path: str, strength: int) -> Any:
+        if isinstance(value, PrivateUrl):
+            value = whole_url(value)  # for what is hidden of it as of any other text
         kind = type(value)
         # What is larger is named by its digest in any case.
         is_text = kind in (str, bytes) and len(value) <= MOST_BYTES
@@ -208,19 +214,16 @@ class RecipeWriter:
         return numbered
 
     def _items(self, value: Any, path: str, strength: int) -> list[Any]:
-        strengths = [strength] * len(value)
-        if pair := strength_of_pair(value):
-            strengths[1] = max(strength, pair)
         return [
-            self._value(item, f"{path}[{i}]", each)
-            for i, (item, each) in enumerate(zip(value, strengths, strict=True))
+            self._value(item, f"{path}[{i}]", max(strength, strength_after(value, i)))
+            for i, item in enumerate(value)
         ]
 
     def _dict(self, value: dict[Any, Any], path: str, strength: int = NONE) -> Any:
         def written(key: Any, item: Any) -> Any:
             named = NONE
             if type(key) in (str, bytes):
-                named = strength_of_name(key if type(key) is str else key.decode("latin-1"))
+                named = strength_of_name(decoded(key))
             return self._value(item, f"{path}.{key}", max(strength, named))
 
         if all(
@@ -310,7 +313,7 @@ class RecipeWriter:
                 path, f"the function {value.__name__}, of which no source is known"
             )
         label = f"{path} > {value.__name__}"
-        masked = masked_source(text, self._mask.known)
+        masked = masked_source(text, self._mask.known, secret_signatures(value))
         told: dict[str, Any] = {"name": value.__name__, "source": masked.text}
         if masked.hidden:
             told["secrets"] = {
@@ -395,7 +398,11 @@ class RecipeWriter:
 
     def _arguments(self, function: Any, arguments: tuple[Any, ...], path: str) -> list[Any]:
         return [
-            self._value(item, path, strength_of_name(positional_name(function, i)))
+            self._value(
+                item,
+                path,
+                max(strength_of_name(positional_name(function, i)), strength_after(arguments, i)),
+            )
             for i, item in enumerate(arguments)
         ]
 

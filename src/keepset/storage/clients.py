@@ -7,6 +7,7 @@ import os
 import threading
 from typing import TYPE_CHECKING, Any
 
+from keepset.core.secrets import Mask
 from keepset.errors import InvalidArgumentError, KeepsetError, StorageError
 
 if TYPE_CHECKING:
@@ -46,9 +47,14 @@ def is_kind(error: Exception, *kinds: str) -> bool:
     return isinstance(error, tuple(getattr(exceptions, f"{kind}Error") for kind in kinds))
 
 
+def _reason(error: Exception) -> str:
+    """The first line of what obstore said, which may name the URL with all that is in it."""
+    return Mask().text(str(error).partition("\n")[0])
+
+
 def failed(action: str, url: str, error: Exception) -> KeepsetError:
     """The error to raise for what obstore said."""
-    reason = str(error).partition("\n")[0].rstrip(". ")
+    reason = _reason(error).rstrip(". ")
     if isinstance(error, FileNotFoundError):
         number, hint = errno.ENOENT, "check that the bucket exists"
     elif is_kind(error, "PermissionDenied", "Unauthenticated"):
@@ -90,7 +96,6 @@ def client_of(scheme: str, base: str, options: dict[str, Any]) -> Any:
             options = {"conditional_put": "etag", **options}
         return from_url(base, **options)
     except Exception as error:
-        reason = str(error).partition("\n")[0]
         raise InvalidArgumentError(
-            f"cannot open {base} with {sorted(options)}: {reason}"
+            f"cannot open {base} with {sorted(options)}: {_reason(error)}"
         ) from error

@@ -12,6 +12,7 @@ from keepset.errors import InvalidArgumentError, StorageError
 from keepset.storage.clients import client_of, failed, is_kind, obstore
 from keepset.storage.failures import missing
 from keepset.storage.multipart_upload import MultipartUpload
+from keepset.storage.private_url import private_url
 from keepset.storage.ranges import MAX_GAP_BYTES, cut, merged
 from keepset.storage.settle import UnclearAnswerError, create_settled
 from keepset.storage.store import ObjectInfo, ObjectWriter, Store, check_name, check_prefix
@@ -32,11 +33,13 @@ def open_objects(url: str, **options: Any) -> ObjectStore:
     scheme = scheme.lower()
     bucket, _, path = rest.partition("/")
     if not bucket and scheme != "memory":
-        raise InvalidArgumentError(f"{url!r} names no bucket; write {scheme}://bucket/folder")
+        raise InvalidArgumentError(
+            f"{private_url(url)!r} names no bucket; write {scheme}://bucket/folder"
+        )
     path = path.strip("/")
     is_web = scheme in ("http", "https")
     prefix = check_name(unquote(path) if is_web else path) if path else ""
-    base = f"{scheme}://{bucket}"
+    base = private_url(f"{scheme}://{bucket}")
     client = client_of(scheme, base, options)
     return ObjectStore(base, prefix, client, options, is_web=is_web)
 
@@ -55,7 +58,7 @@ class ObjectStore(Store):
         self._base, self._prefix, self._client, self._options = base, prefix, client, options
         self._is_web = is_web
         shown = quote(prefix) if is_web else prefix
-        self.url = f"{base}/{shown}" if prefix else base
+        self.url = private_url(base + "/" + shown) if prefix else base
 
     def read(self, name: str) -> bytes:
         obs, key = obstore(), self._key(name)

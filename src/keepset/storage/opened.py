@@ -12,6 +12,7 @@ from typing import Any
 from keepset.errors import InvalidArgumentError
 from keepset.storage.clients import SCHEMES
 from keepset.storage.local import LocalStore
+from keepset.storage.private_url import private_url
 from keepset.storage.store import Store
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
@@ -61,8 +62,9 @@ def _open(url_or_path: str | os.PathLike[str], options: dict[str, Any]) -> Store
         return _local(_path_of_file_url(text, rest), options)
     if scheme not in SCHEMES:
         known = ", ".join(f"{scheme}://" for scheme in ("file", *SCHEMES))
+        shown = private_url(text)
         raise InvalidArgumentError(
-            f"{text!r} has an unknown scheme; choose one of {known}, or write ./{text} if it is "
+            f"{shown!r} has an unknown scheme; choose one of {known}, or write ./{shown} if it is "
             "a path"
         )
     from keepset.storage.objects import open_objects
@@ -102,7 +104,7 @@ def _path_of_file_url(url: str, rest: str) -> str:
     host, slash, path = rest.partition("/")
     if host not in ("", "localhost") or not slash:
         raise InvalidArgumentError(
-            f"{url!r} does not name a local file; write file:/// and the whole path"
+            f"{private_url(url)!r} does not name a local file; write file:/// and the whole path"
         )
     from urllib.parse import unquote
 

@@ -9,6 +9,7 @@ from typing import Self, TypeAlias
 
 from keepset.core.record import record
 from keepset.errors import InvalidArgumentError, StorageError
+from keepset.storage.private_url import PrivateUrl
 
 BytesLike: TypeAlias = bytes | bytearray | memoryview
 
@@ -104,7 +105,8 @@ class Store(ABC):
 
     def object_url(self, name: str) -> str:
         """Where an object is, for people to read."""
-        return f"/{name}" if self.url == "/" else f"{self.url}/{name}"
+        url = f"/{name}" if self.url == "/" else self.url + "/" + name
+        return PrivateUrl(url) if isinstance(self.url, PrivateUrl) else url
 
     def too_short(self, name: str, offset: int, wanted: int, got: int) -> StorageError:
         """The error for an object that ends within a range that was asked for."""

@@ -113,7 +113,7 @@ def test_files_of_others(tmp_path: Path) -> None:
     assert len(list(ks.read_csv(tmp_path / "*.csv"))) == 8
 
 
-FIELD = st.text(st.sampled_from('a,";\t\n\r é😀 '), max_size=6)
+FIELD = st.text(st.sampled_from('a,";\t\n\r é😀 \ufeff'), max_size=6)
 
 
 @IN_FOLDER
@@ -123,6 +123,9 @@ FIELD = st.text(st.sampled_from('a,";\t\n\r é😀 '), max_size=6)
     delimiter=st.sampled_from(",;\t"),
     ending=st.sampled_from(["\n", "\r\n"]),
     block=st.sampled_from([1, 7, 1 << 20]),
+    is_marked=st.booleans(),
+    has_last_end=st.booleans(),
+    has_bad_row=st.booleans(),
 )
 def test_what_the_csv_module_writes_is_read(
     rows: list[tuple[str, str]],
@@ -130,6 +133,9 @@ def test_what_the_csv_module_writes_is_read(
     delimiter: str,
     ending: str,
     block: int,
+    is_marked: bool,
+    has_last_end: bool,
+    has_bad_row: bool,
     tmp_path: Path,
 ) -> None:
     # With newlines alone, Python leaves a return as it is, without quotes.
@@ -138,13 +144,105 @@ def test_what_the_csv_module_writes_is_read(
     )
     text = io.StringIO()
     writer = csv.writer(text, delimiter=delimiter, quoting=quoting, lineterminator=ending)
-    writer.writerows([("a", "b"), *rows])
-    path = written(tmp_path, text.getvalue())
-    with pytest.MonkeyPatch.context() as patch:
+    writer.writerows([("a", "b"), *rows[:1]])
+    if has_bad_row:  # so that records are parsed in halves
+        writer.writerow("xyz")
+    writer.writerows(rows[1:])
+    end = len(text.getvalue()) - (0 if has_last_end else len(ending))
+    path = written(tmp_path, "\ufeff" * is_marked + text.getvalue()[:end])
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         patch.setattr(text_blocks, "BLOCK_BYTES", block)
-        ds = ks.read_csv(path, delimiter=delimiter, types={"a": str, "b": str})
+        warnings.simplefilter("ignore", ks.CorruptRecordWarning)
+        ds = ks.read_csv(path, delimiter=delimiter, types={"a": str, "b": str}, on_bad_row="skip")
         got = [(row["a"].decode(), row["b"].decode()) for row in ds]
     assert got == rows
+
+
+CELL = st.one_of(
+    st.integers(-20, 20).map(str),
+    st.integers(0, 99).map("+{}".format),
+    st.integers(2**53, 2**64).map(str),
+    st.integers(0, 300).map("0x{:02x}".format),
+    st.floats(allow_nan=False).map(repr),
+    st.sampled_from(
+        ["", " 7", "+ 7", "+", "++1", "+-1", "1e+5", "+1.5", "0X1F", "00501", "\ufeff1"]
+    ),
+    st.text(st.sampled_from("ab\ufeff"), max_size=3),
+)
+
+
+@IN_FOLDER
+@given(
+    cells=st.lists(CELL, min_size=1, max_size=6),
+    late=st.lists(CELL, max_size=3),
+    quote=st.sampled_from(["", '"']),
+    block=st.sampled_from([1, 7, 1 << 20]),
+    has_last_end=st.booleans(),
+)
+def test_numbers_are_those_of_python_and_texts_stay_as_they_are(
+    cells: list[str], late: list[str], quote: str, block: int, has_last_end: bool, tmp_path: Path
+) -> None:
+    # Types are found from the first block, so that some of the late ones are bad rows.
+    cells = cells + late
+    text = "n,x\n" + "\n".join(f"{n},{quote}{cell}{quote}" for n, cell in enumerate(cells))
+    path = written(tmp_path, text + "\n" * has_last_end)
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        patch.setattr(text_blocks, "BLOCK_BYTES", block)
+        warnings.simplefilter("ignore", ks.CorruptRecordWarning)
+        got = list(ks.read_csv(path, on_bad_row="skip"))
+        texts = list(ks.read_csv(path, types={"x": "string"}))
+    assert [row["x"].decode() for row in texts] == cells
+    for row in got:
+        cell, value = cells[row["n"]], row["x"]
+        if isinstance(value, bytes):
+            assert value.decode() == cell
+        elif value.dtype.kind == "f":
+            assert value == float(cell) if cell else np.isnan(value)
+        else:
+            assert value.dtype.kind in "iu"
+            assert int(value) == int(cell)
+
+
+def test_a_mark_is_dropped_from_the_beginning_of_the_file_alone(tmp_path: Path) -> None:
+    assert list(ks.read_csv(written(tmp_path, "a,b\nx,1\n\ufeffz,2"))) == [
+        {"a": b"x", "b": 1},
+        {"a": "\ufeffz".encode(), "b": 2},
+    ]
+    assert list(ks.read_csv(written(tmp_path, "a\n\ufeff"))) == [{"a": "\ufeff".encode()}]
+    assert list(ks.read_csv(written(tmp_path, "\ufeff\ufeffa\nb\n"))) == [{"\ufeffa": b"b"}]
+    assert list(ks.read_csv(written(tmp_path, "\n\ufeffa,b"), header=False)) == [
+        {"0": "\ufeffa".encode(), "1": b"b"}
+    ]
+    with pytest.raises(ks.CorruptRecordError, match="line 3: there are 1 columns"):
+        list(ks.read_csv(written(tmp_path, "a,b\nx,1\n\ufeff\n")))
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32", "utf-8-sig"])
+@pytest.mark.parametrize("block", [1, 1 << 20])
+def test_a_mark_of_any_encoding_is_dropped_once(
+    encoding: str, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(text_blocks, "BLOCK_BYTES", block)
+    mark = "\ufeff" if encoding == "utf-16-le" else ""
+    path = written(tmp_path, (mark + "\ufeffa\n\ufeffb\n").encode(encoding))
+    found = list(ks.read_csv(path, encoding=encoding))
+    assert found == [{"\ufeffa": "\ufeffb".encode()}]
+
+
+@pytest.mark.parametrize("header", ["x\n", "\n\nx\n"])
+def test_a_last_row_without_an_end_counts_for_types(header: str, tmp_path: Path) -> None:
+    assert list(ks.read_csv(written(tmp_path, header + "1\n2.5"))) == [{"x": 1.0}, {"x": 2.5}]
+    assert list(ks.read_csv(written(tmp_path, "\n1,2"), header=False)) == [{"0": 1, "1": 2}]
+    assert list(ks.read_csv(written(tmp_path, "\nx,y"))) == []
+    with pytest.raises(ks.CorruptRecordError, match="never closed"):
+        list(ks.read_csv(written(tmp_path, header + '1\n"2\n')))
+    with pytest.warns(ks.CorruptRecordWarning):
+        assert list(ks.read_csv(tmp_path / "some.csv", on_bad_row="skip")) == [{"x": 1}]
+
+
+def test_marks_in_blocks_that_threads_parse_stay(tmp_path: Path) -> None:
+    path = written(tmp_path, "a,b\n" + "\ufeffword,1\n" * 300_000)  # several blocks
+    assert {row["a"] for row in ks.read_csv(path)} == {"\ufeffword".encode()}
 
 
 @IN_FOLDER
@@ -212,6 +310,8 @@ def test_rows_before_a_bad_one_come_first(tmp_path: Path, small_blocks: None) ->
     [
         ("1.5,a,2024-01-01", "'x' has '1.5', which is no int64", "float64"),
         ("99999999999999999999,a,2024-01-01", "which is no int64", "string"),
+        ("0x1F,a,2024-01-01", "'x' has '0x1F', which is no int64", "string"),
+        ("+1.5,a,2024-01-01", "'x' has '+1.5', which is no int64", "float64"),
         ("9223372036854775808,a,2024-01-01", "which is no int64", "uint64"),
         ("abc,a,2024-01-01", "'x' has 'abc'", "string"),
         ("1,a,2024-01-01 10:00:00", "which is no date", "datetime64[s]"),

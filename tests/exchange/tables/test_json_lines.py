@@ -8,6 +8,7 @@ import json
 import re
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,6 @@ def test_objects_become_elements(tmp_path: Path) -> None:
         [
             row
             | {
-                "at": np.datetime64("2024-02-29T10:11:12"),
                 "rows": ks.Ragged.from_rows([[1], [2, 3]]),
                 "points": {"x": [1, 3], "y": [2.5, 4.5]},
             }
@@ -154,6 +154,10 @@ def test_keys_that_are_missing_are_missing_values(tmp_path: Path, small_blocks: 
         ('{"n": 1, "w": "a", "l": [1, "x"]}', "'l' has 'x', which is no int64"),
         ('{"n": 1, "w": "a", "in": {"z": []}}', r"'in.z' has \[\], which is no int64"),
         ('{"n": 1, "w": "a", "in": 3}', "'in' has 3, which is no struct"),
+        ('{"n": 1e400, "w": "a"}', "'n' has 1e400, which is too large for float64"),
+        ('{"n": 1, "w": "a", "l": [-1e999]}', "'l' has -1e999, which is too large for float64"),
+        ('{"n": 1, "w": "\\ud800"}', r"'w' has '\\ud800', which has half of a surrogate pair"),
+        ('{"n": 1, "w": "a", "\\udc00": 1}', r"the key '\\udc00', which has half of a surrogate"),
         ('{"n": 1, "w": "a", "new": 3}', "there is a key 'new'"),
         ('{"n": 1, "w": "a", "in": {"z": 1, "new": 3}}', r"there is a key 'in\.new'"),
         ('{"n": 1, "n": 2, "w": "a"}', "twice"),
@@ -185,6 +189,88 @@ def test_bad_lines_are_named_or_left_out(
         # What the message says to do is of help.
         types, missing = ast.literal_eval(found[1]), {"l": [], "in.z": 0}
         assert len(list(ks.read_json_lines(path, types=types, missing=missing))) == 23
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ('{"a": 1e400}', "'a' has 1e400, which is too large for float64"),
+        ('{"a": 1%s}' % ("0" * 5000), "'a' has 10000.*, which is too large for float64"),
+        ('{"a": {"b": ["\\ud800"]}}', r"'a.b' has '\\ud800', which has half of a surrogate pair"),
+        ('{"a": %s' % ("[" * 5000), "nested too deeply"),
+        ('{"a": {"\\ud800": []}}', r"the key 'a.\\ud800', which has half of a surrogate pair"),
+        ("1e400", "it holds no object"),
+    ],
+)
+def test_a_file_of_one_bad_line_says_what_is_wrong_with_it(
+    line: str, what: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ks.CorruptRecordError, match=f"line 1: .*{what}") as caught:
+        list(ks.read_json_lines(written(tmp_path, line)))
+    assert "none of the first rows" not in str(caught.value)
+
+
+TEXT = st.one_of(
+    st.text(st.characters(codec="utf-8"), max_size=5),
+    st.datetimes().map(str),
+    st.datetimes().map(lambda time: time.replace(microsecond=0).isoformat()),
+    st.dates().map(str),
+    st.times().map(str),
+    st.sampled_from(["0x10", "+5", "5", "\ufeff", "null", "2024-01-01T00:00:00Z"]),
+)
+
+
+@IN_FOLDER
+@given(
+    rows=st.lists(
+        st.fixed_dictionaries({"t": TEXT, "in": st.fixed_dictionaries({"l": st.lists(TEXT)})}),
+        min_size=1,
+        max_size=6,
+    ),
+    block=st.sampled_from([1, 50, 1 << 20]),
+    is_ascii=st.booleans(),
+    is_marked=st.booleans(),
+    has_last_end=st.booleans(),
+    has_bad_row=st.booleans(),
+)
+def test_texts_are_those_of_the_json_module(
+    rows: list[dict[str, Any]],
+    block: int,
+    is_ascii: bool,
+    is_marked: bool,
+    has_last_end: bool,
+    has_bad_row: bool,
+    tmp_path: Path,
+) -> None:
+    lines = [json.dumps(row, ensure_ascii=is_ascii) for row in rows]
+    lines[1:1] = ["oops"] * has_bad_row  # so that lines are parsed in halves
+    path = tmp_path / "some.jsonl"
+    text = "\ufeff" * is_marked + "\n".join(lines) + "\n" * has_last_end
+    path.write_bytes(text.encode())
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        patch.setattr(text_blocks, "BLOCK_BYTES", block)
+        warnings.simplefilter("ignore", ks.CorruptRecordWarning)
+        types = {"in.l": "string"}  # which may be empty in the first rows
+        got = list(ks.read_json_lines(path, types=types, on_bad_row="skip"))
+    assert [row["t"].decode() for row in got] == [row["t"] for row in rows]
+    found = [[text.decode() for text in row["in"]["l"]] for row in got]
+    assert found == [row["in"]["l"] for row in rows]
+
+
+def test_a_last_row_without_an_end_counts_for_types(tmp_path: Path) -> None:
+    path = tmp_path / "some.jsonl"
+    path.write_text('{"x": 1}\n{"x": 2.5}')
+    assert list(ks.read_json_lines(path)) == [{"x": 1.0}, {"x": 2.5}]
+
+
+def test_texts_that_look_like_times_stay_texts_unless_types_ask(tmp_path: Path) -> None:
+    rows = [{"t": "2024-01-01T10:00:00", "l": ["2024-01-01"], "in": {"t": "2024-01-01 10:00"}}]
+    path = written(tmp_path, *rows)
+    assert_elements_equal(list(ks.read_json_lines(path)), rows)
+    [row] = ks.read_json_lines(path, types={"t": "datetime64[s]", "l": "datetime64[ms]"})
+    assert row["t"] == np.datetime64("2024-01-01T10:00:00")
+    assert row["l"].tolist() == [np.datetime64("2024-01-01", "ms").item()]
+    assert row["in"]["t"] == b"2024-01-01 10:00"
 
 
 def test_rows_before_a_bad_one_come_first(tmp_path: Path) -> None:

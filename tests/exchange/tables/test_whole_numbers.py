@@ -174,10 +174,50 @@ def test_bad_numbers_can_be_left_out(tmp_path: Path) -> None:
         assert values == [0.5, 1.5]
 
 
-def test_hexadecimal_numbers_do_not_become_negative(tmp_path: Path) -> None:
+def test_hexadecimal_ids_are_texts_and_no_numbers(tmp_path: Path) -> None:
     path = tmp_path / "some.csv"
-    path.write_text("x\n0xFFFFFFFFFFFFFFFF\n0x1F\n")
-    assert [row["x"].item() for row in ks.read_csv(path)] == [2**64 - 1, 31]
-    path.write_text("x\n0xFFFFFFFFFFFFFFFF\n-1\n")
-    with pytest.raises(ks.CorruptRecordError, match="0xFFFFFFFFFFFFFFFF"):
-        list(ks.read_csv(path))
+    for ids in (["0x10", "0x00ff"], ["0xFFFFFFFFFFFFFFFF", "-1"], ["7", "0X1F"]):
+        path.write_text("\n".join(["x", *ids]))
+        assert [row["x"].decode() for row in ks.read_csv(path)] == ids
+    for types in (None, {"x": "int64"}):
+        path.write_text("x\n" + "1\n" * 600_000 + "0x10\n")
+        with pytest.raises(ks.CorruptRecordError, match=r"line 600002: 'x' has '0x10'.*'string'"):
+            list(ks.read_csv(path, types=types).skip(599_999))
+    path.write_text("x,id\n" + "1,0x10\n2,0x20\n")
+    assert [row["x"].item() for row in ks.read_csv(path)] == [1, 2]
+
+
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_whole_numbers_may_have_a_plus_sign(quote: str, tmp_path: Path) -> None:
+    path = tmp_path / "some.csv"
+
+    def read(*cells: str, **options: Any) -> list[Any]:
+        path.write_text("x,y\n" + "".join(f"{quote}{cell}{quote},\n" for cell in cells))
+        return [row["x"].item() for row in ks.read_csv(path, columns=["x"], **options)]
+
+    assert read("+5", "6", " +7 ") == [5, 6, 7]
+    assert read("+5", str(2**53 + 1)) == [5, 2**53 + 1]
+    assert read("+5", str(2**64 - 1)) == [5, 2**64 - 1]
+    assert read("+5", "", missing={"x": -1}) == [5, -1]
+    assert read("+5", "6", types={"x": "uint8"}) == [5, 6]
+    assert read("+5", "6.5") == [5.0, 6.5]
+    assert read(*["1"] * 600_000, "+5")[-1] == 5
+    with pytest.raises(ks.CorruptRecordError, match=r"line 3: 'x' has '\+256', which is no uint8"):
+        read("+5", "+256", types={"x": "uint8"})
+
+
+@pytest.mark.parametrize("form", ["csv", "json lines"])
+def test_a_type_that_is_given_is_taken_at_its_word(form: str, tmp_path: Path) -> None:
+    """What the guide says of ``types``: floats are the nearest ones, integers are exact."""
+    write, read = FORMATS[form]
+
+    def found(number: Number, dtype: str) -> Any:
+        [row] = read(write(tmp_path, [number]), types={"x": dtype})
+        return row["x"]
+
+    assert found(16777217, "float32") == np.float32(16777216)
+    assert found(2**53 + 1, "float64") == 2.0**53
+    assert found(1e39, "float32") == np.float32(np.inf)
+    for number, dtype in ((300, "uint8"), (-1, "uint64"), (1.5, "int64"), (2**63, "int64")):
+        with pytest.raises(ks.CorruptRecordError, match=f"which is no {dtype}"):
+            found(number, dtype)

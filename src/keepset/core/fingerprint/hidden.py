@@ -9,16 +9,16 @@ from itertools import islice
 from typing import Any
 
 from keepset.core.fingerprint.sketch import Sketch
-from keepset.core.secret_literals import masked_source
 from keepset.core.secrets import (
     ALL,
     NONE,
     Mask,
-    positional_name,
     secret_texts,
+    strength_after,
     strength_of_name,
-    strength_of_pair,
 )
+from keepset.core.secrets.arguments import Signatures, positional_name, secret_signatures
+from keepset.core.secrets.literals import masked_source
 
 # Their texts say nothing that could be a secret.
 _NEVER = (bool, int, float, complex, type(None))
@@ -39,10 +39,12 @@ class Hidden:
         self, rule: Callable[[Any], Sketch], parts: Iterable[tuple[str, Any, str]]
     ) -> None:
         self._rule = rule
+        self._signatures: dict[str, Signatures] = {}
         known: set[str] = set()
         for label, value, source in islice(parts, _MOST_PARTS):
             if source:
-                known |= masked_source(source).secrets
+                signatures = self._signatures[source] = secret_signatures(value)
+                known |= masked_source(source, (), signatures).secrets
             elif type(value) in _HOLDING:
                 known |= secret_texts(value, self.strength(label, value))
         self._mask = Mask(known)
@@ -55,11 +57,11 @@ class Hidden:
         if value is os.environ:
             return ALL
         if isinstance(above, functools.partial) and label.startswith("argument "):
-            number = label.removeprefix("argument ")
-            label = positional_name(above.func, int(number)) if number.isdecimal() else number
-            return max(inherited, strength_of_name(label))
-        pair = strength_of_pair(above) if label == "item 1" else NONE
-        return max(inherited, pair, _strength(label))
+            return max(inherited, _strength_of_argument(label.removeprefix("argument "), above))
+        if label.startswith("item "):
+            number = label.removeprefix("item ")
+            return max(inherited, strength_after(above, int(number) if number.isdecimal() else 0))
+        return max(inherited, _strength(label))
 
     def label(self, label: str) -> str:
         return self._mask.text(label)
@@ -71,10 +73,19 @@ class Hidden:
         return sketch.text if type(value) in _NEVER else self._mask.text(sketch.text)
 
     def source(self, source: str) -> str:
-        return masked_source(source, self._mask.known).text if source else ""
+        signatures = self._signatures.get(source, ())
+        return masked_source(source, self._mask.known, signatures).text if source else ""
+
+
+def _strength_of_argument(name: str, of: functools.partial[Any]) -> int:
+    """That of an argument by its name or its number."""
+    if not name.isdecimal():
+        return strength_of_name(name)
+    number = int(name)
+    return max(strength_of_name(positional_name(of.func, number)), strength_after(of.args, number))
 
 
 def _strength(label: str) -> int:
     """That of the name in a label: ``global API_KEY``, ``key 'password'``, ``attribute token``."""
     word, _, name = label.rpartition(" > ")[2].partition(" ")
-    return NONE if word == "item" else strength_of_name(name or word)
+    return strength_of_name(name or word)

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from keepset.errors import InvalidArgumentError, NoFilesError
 from keepset.storage import Store, open_store
+from keepset.storage.private_url import private_url, whole_url
 
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _MAGIC: Final = re.compile(r"[*?\[]")
@@ -50,13 +51,13 @@ def _below(folder: str, options: dict[str, Any]) -> list[str]:
         name for name in found if not any(part[:1] in "._" for part in name.split(os.sep))
     )
     if not shown:
-        raise NoFilesError(f"there are no files in {folder!r}; check the folder")
+        raise NoFilesError(f"there are no files in {private_url(folder)!r}; check the folder")
     partitions = [part for name in shown for part in name.split(os.sep)[:-1] if "=" in part]
     if partitions:
         raise InvalidArgumentError(
-            f"{folder!r} has folders such as {partitions[0]!r}, whose values are in no file and "
-            "would be lost; read them with pyarrow.dataset and from_arrow, or name the files, with "
-            f"the pattern {root + '/*/*'!r}, to do without"
+            f"{private_url(folder)!r} has folders such as {partitions[0]!r}, whose values are in "
+            "no file and would be lost; read them with pyarrow.dataset and from_arrow, or name the "
+            f"files, with the pattern {private_url(root + '/*/*')!r}, to do without"
         )
     return [f"{root.rstrip('/')}/{name}" for name in shown]
 
@@ -69,9 +70,10 @@ def _matches(pattern: str, options: dict[str, Any]) -> list[str]:
         folder = pattern[: _MAGIC.search(pattern).start()].rpartition("/")[0]  # type: ignore[union-attr]
         store = open_store(folder, **options)
         urls = (store.object_url(info.name) for info in store.list(""))
-        found = [url for url in urls if fnmatchcase(url, pattern)]
+        found = [whole_url(url) for url in urls if fnmatchcase(url, pattern)]
     if not found:
-        raise NoFilesError(f"no file matches {pattern!r}; check the pattern and the folder")
+        shown = private_url(pattern)
+        raise NoFilesError(f"no file matches {shown!r}; check the pattern and the folder")
     return found
 
 
@@ -82,7 +84,7 @@ def store_of(name: str, options: dict[str, Any] | None) -> tuple[Store, str]:
     else:
         folder, _, file = name.rpartition("/")
     if not file:
-        raise InvalidArgumentError(f"{name!r} names a folder, and a file is needed")
+        raise InvalidArgumentError(f"{private_url(name)!r} names a folder, and a file is needed")
     return open_store(folder, **(options or {})), file
 
 

@@ -28,6 +28,7 @@ from keepset.errors import ElementError, InvalidArgumentError, ObjectMissingErro
 from keepset.exchange.files.file_names import store_of
 from keepset.exchange.files.row_file import Place, RowFile
 from keepset.exchange.files.unlisted_files import unlisted_files
+from keepset.storage.private_url import private_url
 
 # What helps where elements cannot be had by position.
 KEEP_FIRST: Final = "keep it with save(path), and load(path)"
@@ -89,7 +90,7 @@ class FileRows(Node):
     def _obstacle(self) -> str | None:
         for number, name in enumerate(self._names or []):
             if (reason := self._opened.obstacle(number)) is not None:
-                return f"{self.title} reads {name}, {reason}; {KEEP_FIRST}"
+                return f"{self.title} reads {private_url(name)}, {reason}; {KEEP_FIRST}"
         return None
 
     def gather(self, indices: Array, run: Run) -> Chunk:
@@ -100,7 +101,7 @@ class FileRows(Node):
         )
 
     def place_of(self, name: str) -> Place:
-        return Place(name, *store_of(name, self.store_options))
+        return Place(private_url(name), *store_of(name, self.store_options))
 
     @cached_property
     def _names(self) -> list[str] | None:
@@ -182,8 +183,9 @@ def opened(node: FileRows, name: str, first: tuple[Spec, str] | None) -> RowFile
         return file
     file.close()
     raise ElementError(
-        f"{name} has rows of the type {file.spec}, but {first[1]} has {first[0]}; read them "
-        "apart, and bring them to one type with map before they are concatenated"
+        f"{private_url(name)} has rows of the type {file.spec}, but {private_url(first[1])} has "
+        f"{first[0]}; read them apart, and bring them to one type with map before they are "
+        "concatenated"
     )
 
 

@@ -8,10 +8,11 @@ from typing import Any
 
 from keepset.core.node import stage
 from keepset.core.parameter import parameter
-from keepset.errors import ObjectMissingError
 from keepset.exchange.files.file_names import store_of
 from keepset.nodes.from_tensor_slices import FromTensorSlices
 from keepset.storage import ObjectInfo
+from keepset.storage.failures import missing
+from keepset.storage.private_url import private_url
 
 
 @stage
@@ -49,9 +50,6 @@ class RemoteFiles(FromTensorSlices):
         for name in names:
             file = name.rpartition("/")[2]
             if file not in listed:
-                raise ObjectMissingError(
-                    f"{name} does not exist; check the path, and whether something else removed it",
-                    url=name,
-                )
+                raise missing(private_url(name))
             found[name] = listed[file]
         return found

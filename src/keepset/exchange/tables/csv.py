@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv as pa_csv
 
 from keepset.core.dtypes import as_dtype
 from keepset.core.node import stage
@@ -20,9 +18,14 @@ from keepset.exchange.arrow.values import arrow_type
 from keepset.exchange.files.file_rows import FileRows
 from keepset.exchange.files.row_file import Place, RowFile
 from keepset.exchange.tables.bad_rows import check_policy
+from keepset.exchange.tables.csv_form import (
+    CsvForm,
+    has_hexadecimals,
+    may_have_hexadecimals,
+    may_have_plus_signs,
+)
 from keepset.exchange.tables.csv_records import CsvRecords, Record
 from keepset.exchange.tables.text_blocks import (
-    PART_BYTES,
     SAMPLE_BYTES,
     Block,
     blocks_of,
@@ -35,7 +38,6 @@ from keepset.exchange.tables.whole_numbers import (
     is_exact,
     is_whole,
     may_be_rounded,
-    may_be_wrapped,
     number_of,
     rounded,
     type_of,
@@ -43,8 +45,6 @@ from keepset.exchange.tables.whole_numbers import (
 )
 
 _TABS: Final = (".tsv", ".tab")
-# Threads take longer to be told than a small block takes to be parsed.
-_PARALLEL_BYTES: Final = 128 << 10
 
 
 @stage
@@ -103,7 +103,7 @@ class _Head:
     def __init__(self, node: ReadCsv, place: Place) -> None:
         self.node, self.place = node, place
         delimiter = node.delimiter or delimiter_of(place.name)
-        self.form = _Form(delimiter, node.quote, tuple(node.null_values))
+        self.form = CsvForm(delimiter, node.quote, tuple(node.null_values))
         self.records = CsvRecords(delimiter, node.quote)
         block = next(self._blocks(), Block(b"", 1))
         first = self.records.first(block.data)
@@ -122,7 +122,8 @@ class _Head:
             self.names = list(node.header)
 
     def _blocks(self) -> Iterator[Block]:
-        return blocks_of(self.place, self.records.end_of_last, self.node.encoding)
+        blocks = blocks_of(self.place, self.records.end_of_last, self.node.encoding)
+        return (block for block in blocks if block.data.lstrip(b"\r\n"))
 
     def blocks(self) -> Iterator[Block]:
         """The text behind the header."""
@@ -145,7 +146,8 @@ class _Head:
         if not sample:
             return None
         sample = sample.lstrip(b"\r\n")
-        sample = sample[: self.records.end_of_last(sample[:SAMPLE_BYTES]) or None]
+        if len(sample) > SAMPLE_BYTES or self.records.is_open(sample):
+            sample = sample[: self.records.end_of_last(sample[:SAMPLE_BYTES]) or None]
         with arrow_damage(self.place):
             sample, table = self._inferred(sample)
         if table is None:
@@ -154,20 +156,30 @@ class _Head:
         # is what everything can be.
         texts = (pa.null(), pa.string())
         found = {f.name: pa.binary() if f.type in texts else f.type for f in table.schema}
+        has_hexadecimal = may_have_hexadecimals(sample)
+        has_plus = may_have_plus_signs(sample)
         for name, column in zip(table.column_names, table.columns, strict=True):
             if name in given or table.column_names.count(name) > 1:
                 continue
-            if may_be_rounded(column) or may_be_wrapped(column, sample):
-                found[name] = self._type_of_numbers(name, column, sample)
+            is_float = pa.types.is_float64(column.type)
+            if may_be_rounded(column) or (has_plus and is_float):
+                found[name] = self._type_of_floats(name, sample)
+            elif has_hexadecimal and pa.types.is_integer(column.type):
+                found[name] = self._type_of_integers(name, sample)
         return found | {name: type for name, type in given.items() if name in found}
 
-    def _type_of_numbers(self, name: str, column: pa.ChunkedArray, sample: bytes) -> pa.DataType:
-        """The type of a column with large numbers: whole ones stay whole."""
+    def _type_of_floats(self, name: str, sample: bytes) -> pa.DataType:
+        """The type of a column that Arrow takes for floats: whole numbers stay whole."""
         texts = self.form.texts(sample, self.names, name)
         if all_whole(texts):
             numbers = list(map(number_of, pc.unique(texts).to_pylist()))
             return type_of(min(numbers), max(numbers))
-        return column.type
+        return pa.float64()
+
+    def _type_of_integers(self, name: str, sample: bytes) -> pa.DataType:
+        """The type of a column that Arrow takes for integers: ids such as 0x10 are text."""
+        texts = self.form.texts(sample, self.names, name)
+        return pa.binary() if has_hexadecimals(texts) else pa.int64()
 
     def _inferred(self, sample: bytes) -> tuple[bytes, pa.Table | None]:
         """Rows, but for those of another width, and their values with the types that fit them."""
@@ -236,8 +248,7 @@ class _CsvRows(TextTable):
         for name in self._texts:
             place = table.schema.get_field_index(name)
             column = table.column(place)
-            nulls = pa.array([value.encode() for value in self._form.null_values], pa.binary())
-            column = pc.if_else(pc.is_in(column, nulls), None, column)
+            column = pc.if_else(self._form.is_missing(column), None, column)
             table = table.set_column(place, name, column)
         return table
 
@@ -247,10 +258,6 @@ class _CsvRows(TextTable):
             large = whole_numbers(self._form.texts(data, self._head.names, name))
             if not all(map(is_exact, large)):
                 raise pa.ArrowInvalid(f"{name} has a whole number that float64 would round")
-        elif may_be_wrapped(numbers, data):
-            most = (1 << (numbers.type.bit_width - 1)) - 1
-            if any(n > most for n in whole_numbers(self._form.texts(data, self._head.names, name))):
-                raise pa.ArrowInvalid(f"{name} has a number that is larger than its type")
 
     def complaint(self, record: bytes) -> str:
         names = self._head.names
@@ -296,86 +303,6 @@ class _CsvRows(TextTable):
                 continue
             return name
         return "string"
-
-
-class _Form(NamedTuple):
-    """How a table is written as text."""
-
-    delimiter: str
-    quote: str | None
-    null_values: tuple[str, ...]
-
-    def table(
-        self, data: bytes, names: list[str], types: dict[str, pa.DataType], wanted: list[str]
-    ) -> pa.Table:
-        """Some columns of rows whose types are known."""
-        conversion = pa_csv.ConvertOptions(
-            column_types=types,
-            include_columns=wanted,
-            null_values=list(self.null_values),
-            strings_can_be_null=False,
-            check_utf8=False,
-        )
-
-        def read(block_bytes: int, threads: bool) -> pa.Table:
-            options = pa_csv.ReadOptions(
-                column_names=names, block_size=block_bytes, use_threads=threads
-            )
-            return pa_csv.read_csv(
-                pa.BufferReader(data), options, self._parse_options(), conversion
-            )
-
-        is_large = len(data) >= _PARALLEL_BYTES
-        if is_large and (self.quote is None or self.quote.encode() not in data):
-            # Parts of it are parsed side by side: each line end is one of a record. A line that
-            # is longer than a part is an error.
-            with suppress(pa.ArrowInvalid):
-                return read(PART_BYTES, True)
-        return read(len(data) + 1, is_large)
-
-    def texts(self, data: bytes, names: list[str], name: str) -> pa.ChunkedArray:
-        """The values of a column as they are written, without those that are missing."""
-        types = dict.fromkeys(names, pa.binary())
-        texts = self.table(data, names, types, [name]).column(0)
-        nulls = pa.array([value.encode() for value in self.null_values], pa.binary())
-        return texts.filter(pc.invert(pc.is_in(texts, nulls)))
-
-    def inferred(self, data: bytes, names: list[str]) -> pa.Table:
-        """Rows with the types that fit them."""
-        return pa_csv.read_csv(
-            pa.BufferReader(data),
-            pa_csv.ReadOptions(column_names=names, block_size=len(data) + 1, use_threads=False),
-            self._parse_options(),
-            pa_csv.ConvertOptions(
-                null_values=list(self.null_values), strings_can_be_null=False, check_utf8=False
-            ),
-        )
-
-    def width(self, record: bytes) -> int:
-        """How many fields a record has."""
-        options = pa_csv.ReadOptions(
-            autogenerate_column_names=True, block_size=len(record) + 2, use_threads=False
-        )
-        data = pa.BufferReader(record + b"\n")
-        count: int = pa_csv.read_csv(data, options, self._parse_options()).num_columns
-        return count
-
-    def header(self, record: bytes) -> list[str]:
-        """The fields of a record, which are names."""
-        table = pa_csv.read_csv(
-            pa.BufferReader(record + b"\n"),
-            pa_csv.ReadOptions(block_size=len(record) + 2, use_threads=False),
-            self._parse_options(),
-        )
-        names: list[str] = table.column_names
-        return names
-
-    def _parse_options(self) -> pa_csv.ParseOptions:
-        return pa_csv.ParseOptions(
-            delimiter=self.delimiter,
-            quote_char=self.quote or False,
-            newlines_in_values=self.quote is not None,
-        )
 
 
 def delimiter_of(name: str) -> str:

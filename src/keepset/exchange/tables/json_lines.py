@@ -22,6 +22,7 @@ from keepset.exchange.files.file_rows import FileRows
 from keepset.exchange.files.row_file import Place, RowFile
 from keepset.exchange.tables.bad_rows import check_policy
 from keepset.exchange.tables.csv_records import Record
+from keepset.exchange.tables.json_misfits import misfit, strange_key, unreadable
 from keepset.exchange.tables.text_blocks import (
     PART_BYTES,
     SAMPLE_BYTES,
@@ -34,9 +35,9 @@ from keepset.exchange.tables.text_blocks import (
 from keepset.exchange.tables.text_table import TextTable
 from keepset.exchange.tables.whole_numbers import (
     LARGE_DIGITS,
-    fits_unsigned,
     is_exact,
     may_be_rounded,
+    number_of,
     rounded,
     type_of,
 )
@@ -137,6 +138,9 @@ class _JsonRows(TextTable):
         return (rows == lines and not has_blank_lines(data)) or rows == len(_lines(data))
 
     def complaint(self, record: bytes) -> str:
+        what = unreadable(record)
+        if what is not None:
+            return f"{what}; correct it"
         found = _object(record)
         if isinstance(found, str):
             return found
@@ -144,14 +148,15 @@ class _JsonRows(TextTable):
             try:
                 _table(record, pa.schema([field]), "ignore")
             except pa.ArrowInvalid:
-                return _misfit(field, found.get(field.name))
+                return misfit(field, found.get(field.name))
         large = self._rounded_number(found)
         if large is not None:
             return (
                 f"{rounded(*large)}; read it as float64 all the same, with "
                 f"types={{{large[0]!r}: 'float64'}}, or write it as a text"
             )
-        strange = _strange(found, self._schema) if self._others == "error" else None
+        is_strict = self._schema is not None and self._others == "error"
+        strange = strange_key(found, self._schema) if is_strict else None
         if strange is not None:
             return (
                 f"there is a key {strange!r}, which none of the first rows has; say what type it "
@@ -164,7 +169,8 @@ def _found_schema(node: ReadJsonLines, place: Place) -> pa.Schema | None:
     """The types of the first rows of a file, as they are parsed; None if there are no rows."""
     for block in blocks_of(place, _end_of_last, node.encoding):
         text = block.data.lstrip(_BLANK + b"\n")
-        sample = text[: _end_of_last(text[:SAMPLE_BYTES]) or None]
+        is_long = len(text) > SAMPLE_BYTES
+        sample = text[: _end_of_last(text[:SAMPLE_BYTES]) or None] if is_long else text
         lines = [sample[start:stop] for start, stop, _ in _lines(sample)]
         found = _inferred([line for line in lines if not _lacks_object(line)])
         if found is not None:
@@ -340,7 +346,10 @@ def _typed_type(type: pa.DataType, name: str, types: Mapping[str, str]) -> pa.Da
         return pa.struct(_typed_fields(type, f"{name}.", types))
     if is_list(type):
         return pa.list_(_typed_type(type.value_type, name, types))
-    return _json_type(type, types[name]) if name in types else type
+    if name in types:
+        return _json_type(type, types[name])
+    # Arrow makes times of texts if all that it sees look so; the next one may not.
+    return pa.string() if pa.types.is_temporal(type) else type
 
 
 def _json_type(found: pa.DataType, dtype: str) -> pa.DataType:
@@ -364,16 +373,22 @@ def _json_type(found: pa.DataType, dtype: str) -> pa.DataType:
 def _object(record: bytes) -> dict[str, Any] | str:
     """The object in a line, or what is wrong with the line."""
     try:
-        found = json.loads(record, object_pairs_hook=_unique)
+        found = json.loads(record, object_pairs_hook=_unique, parse_int=_whole)
     except json.JSONDecodeError as error:
         if error.msg == "Extra data" and error.doc[: error.pos].rstrip().endswith("}"):
             return f"there is more than one object: {record!r:.80}; put each in a line of its own"
         return f"it is no JSON ({error}): {record!r:.80}; correct it"
     except ValueError as error:
         return f"it is no JSON ({error}): {record!r:.80}; correct it"
+    except RecursionError:
+        return f"its lists are nested too deeply: {record!r:.80}; correct it"
     if not isinstance(found, dict):
         return f"it holds no object, but {type(found).__name__}: {record!r:.80}; correct it"
     return found
+
+
+def _whole(digits: str) -> int:
+    return number_of(digits.encode())
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -382,70 +397,3 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(key for i, (key, _) in enumerate(pairs) if key in dict(pairs[:i]))
         raise ValueError(f"the key {twice!r} is there twice")
     return found
-
-
-def _strange(
-    found: dict[str, Any], fields: Iterable[pa.Field] | None, path: str = ""
-) -> str | None:
-    """A key that is not among the fields, or within an object of theirs."""
-    known = {field.name: field.type for field in fields or ()}
-    for key, value in found.items():
-        if key not in known:
-            return path + key
-        type = known[key]
-        while is_list(type):
-            is_filled = isinstance(value, list) and bool(value)
-            type, value = type.value_type, value[0] if is_filled else None
-        if pa.types.is_struct(type) and isinstance(value, dict):
-            inner = _strange(value, type, f"{path}{key}.")
-            if inner is not None:
-                return inner
-    return None
-
-
-def _misfit(field: pa.Field, value: Any) -> str:
-    name, odd, type = _odd_value(field.type, value, field.name) or (field.name, value, field.type)
-    what = f"{name!r} has {odd!r:.60}, which is no {type} as in the rows before"
-    if pa.types.is_integer(type) and isinstance(odd, int | float) and not isinstance(odd, bool):
-        if isinstance(odd, float):
-            better = "float64"
-        elif fits_unsigned(odd) and pa.types.is_signed_integer(type):
-            better = "uint64"
-        else:
-            return f"{what}; write it as a text, or leave {field.name!r} out with columns="
-        return f"{what}; read it as another type, with types={{{name!r}: {better!r}}}"
-    if pa.types.is_timestamp(type) and isinstance(odd, str):
-        return f"{what}; read it as another type, with types={{{name!r}: 'string'}}"
-    return f"{what}; bring it to one type, or leave {field.name!r} out with columns="
-
-
-def _odd_value(type: pa.DataType, value: Any, name: str) -> tuple[str, Any, pa.DataType] | None:
-    """The first value that does not fit its type, how it is called, and that type."""
-    if value is None:
-        return None
-    if pa.types.is_struct(type):
-        if not isinstance(value, dict):
-            return name, value, type
-        parts = ((f.type, value.get(f.name), f"{name}.{f.name}") for f in type)
-        return next(filter(None, (_odd_value(*part) for part in parts)), None)
-    if is_list(type):
-        if not isinstance(value, list):
-            return name, value, type
-        items = (_odd_value(type.value_type, item, name) for item in value)
-        return next(filter(None, items), None)
-    return None if _fits(type, value) else (name, value, type)
-
-
-def _fits(type: pa.DataType, value: Any) -> bool:
-    if isinstance(value, bool) or pa.types.is_boolean(type):
-        return isinstance(value, bool) and bool(pa.types.is_boolean(type))
-    if pa.types.is_integer(type):
-        if pa.types.is_unsigned_integer(type):
-            return isinstance(value, int) and 0 <= value < 1 << type.bit_width
-        most = 1 << (type.bit_width - 1)
-        return isinstance(value, int) and -most <= value < most
-    if pa.types.is_floating(type):
-        return isinstance(value, int | float)
-    if pa.types.is_string(type):
-        return isinstance(value, str)
-    return False

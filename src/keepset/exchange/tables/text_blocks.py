@@ -22,6 +22,9 @@ _NEWLINE: Final = ord("\n")
 _MOST_BYTES: Final = 64 << 20
 _UTF8: Final = ("utf-8", "utf-8-sig")
 _MARKS: Final = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+_LONGEST_MARK: Final = 4
+# Those whose decoders drop the mark: the next one is text.
+_MARKED: Final = ("utf-16", "utf-32")
 
 
 class Block(NamedTuple):
@@ -38,24 +41,30 @@ def blocks_of(
     """A file in blocks of about two megabytes, as UTF-8, whether it is compressed or not.
 
     ``end_of_last`` says where the last whole record of some text ends, and 0 if there is none. What
-    is behind it at the end of the file is a record too.
+    is behind it at the end of the file is a record too, and belongs to the last block: types are
+    found from it as from all others.
     """
     waiting, line = b"", 1
+    last = Block(b"", line)  # which is given when another one follows
     for part in _texts(place, encoding):
         waiting += part
         end = end_of_last(waiting)
         if end:
-            yield Block(waiting[:end], line)
-            line += line_ends(waiting[:end])
+            if last.data:
+                yield last
+            last = Block(waiting[:end], line)
+            line += line_ends(last.data)
             waiting = waiting[end:]
         elif len(waiting) > _MOST_BYTES:
+            if last.data:
+                yield last
             raise CorruptRecordError(
                 f"{place.name}: line {line} begins a record that does not end within "
                 f"{_MOST_BYTES >> 20} MB; look for a quote that is not closed, or pass quote=None",
                 path=place.name,
             )
-    if waiting:
-        yield Block(waiting, line, False)
+    if last.data or waiting:
+        yield Block(last.data + waiting, last.line, not waiting)
 
 
 def line_ends(data: bytes) -> int:
@@ -88,11 +97,11 @@ def _texts(place: Place, encoding: str) -> Iterator[bytes]:
     decoder = None if name in _UTF8 else codecs.getincrementaldecoder(name)()
     try:
         compression = compression_of(place.store, place.file, None)
-        for piece in text_pieces(place, compression, BLOCK_BYTES):
+        for piece in _with_whole_mark(text_pieces(place, compression, BLOCK_BYTES)):
             if is_first:
-                _check_mark(bytes(piece[:4]), name, place)
+                _check_mark(piece[:_LONGEST_MARK], name, place)
             text = piece if decoder is None else decoder.decode(piece).encode()
-            if is_first:
+            if is_first and name not in _MARKED:
                 text = text.removeprefix(codecs.BOM_UTF8)
             is_first = False
             yield text
@@ -106,9 +115,18 @@ def _texts(place: Place, encoding: str) -> Iterator[bytes]:
         ) from error
 
 
+def _with_whole_mark(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """The pieces, of which the first is long enough for any mark."""
+    first = b""
+    while len(first) < _LONGEST_MARK and (piece := next(pieces, None)) is not None:
+        first += piece
+    yield first
+    yield from pieces
+
+
 def _check_mark(head: bytes, name: str, place: Place) -> None:
     for mark, wanted in _MARKS.items():
-        if head.startswith(mark) and not name.startswith(wanted):
+        if head.startswith(mark) and not name.startswith(_MARKED):
             raise InvalidArgumentError(
                 f"{place.name} is in UTF-16, as its first bytes say; pass encoding={wanted!r}"
             )

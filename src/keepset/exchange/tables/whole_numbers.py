@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 # All whole numbers below are exact as float64.
 _EXACT: Final = 1 << 53
 LARGE_DIGITS: Final = 16  # that any other one has at least
-_WHOLE: Final = r"^[ \t]*[+-]?(?:[0-9]+|0[xX][0-9a-fA-F]+)[ \t]*$"
+_WHOLE: Final = r"^[ \t]*[+-]?[0-9]+[ \t]*$"
 _SMALLEST, _LARGEST, _LARGEST_UNSIGNED = -(1 << 63), (1 << 63) - 1, (1 << 64) - 1
 
 
@@ -28,14 +28,6 @@ def may_be_rounded(numbers: Any) -> bool:
     return low is not None and (low <= -_EXACT or high >= _EXACT)
 
 
-def may_be_wrapped(numbers: Any, text: bytes) -> bool:
-    """Whether some of these numbers may be hexadecimal ones that became negative."""
-    if not pa.types.is_signed_integer(numbers.type) or not (b"0x" in text or b"0X" in text):
-        return False
-    low = pc.min(numbers).as_py()
-    return low is not None and low < 0
-
-
 def all_whole(texts: Any) -> bool:
     """Whether all texts are whole numbers."""
     return bool(pc.all(pc.match_substring_regex(texts, _WHOLE)).as_py())
@@ -45,15 +37,12 @@ def whole_numbers(texts: Any) -> list[int]:
     """The whole numbers among some texts that may be too large for a type."""
     wholes = texts.filter(pc.match_substring_regex(texts, _WHOLE))
     long = pc.greater_equal(pc.binary_length(wholes), LARGE_DIGITS)
-    is_hexadecimal = pc.match_substring_regex(wholes, "[xX]")
-    return [number_of(each) for each in wholes.filter(pc.or_(long, is_hexadecimal)).to_pylist()]
+    return [number_of(each) for each in wholes.filter(long).to_pylist()]
 
 
 def number_of(text: bytes) -> int:
     """The whole number that a text is."""
-    digits = text.strip().lower()
-    if b"x" in digits:
-        return int(digits, 16)
+    digits = text.strip()
     # Python refuses to read thousands of digits; they are more than 64 bits, which is enough.
     return int(digits) if len(digits) < 400 else (-1 if digits.startswith(b"-") else 1) << 400
 

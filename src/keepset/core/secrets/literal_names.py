@@ -1,0 +1,253 @@
+"""Literal names: which parts of a source stand for values that go by a name."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import Final
+
+from keepset.core.secrets.names import NONE, SURE, VAGUE, WEAK, strength_of_name
+
+# A name, what goes by it, and how surely that is secret.
+Named = tuple[str, ast.AST | None, int]
+
+# Calls that give back what they get, or a default that is among their arguments.
+PASSING: Final = {"SecretStr", "SecretBytes", "Secret", "str", "bytes", "b64decode", "fromhex"}
+WITH_DEFAULT: Final = {"get", "getenv", "pop", "setdefault"}
+_DEFAULTS: Final = {"default", "fallback", "value", "const", "initial"}
+# Methods of a text that compare it with others.
+_COMPARING: Final = {
+    *("startswith", "endswith", "removeprefix", "removesuffix", "__eq__", "__ne__"),
+    *("find", "index", "count", "replace", "__contains__"),
+}
+# Words of functions that compare their arguments.
+_COMPARE_WORDS: Final = ("compare", "equal", "verify", "check", "validate")
+# Functions of such names get what says where a secret is, and not the secret.
+_ASKING: Final = (
+    *("get", "load", "read", "fetch", "find", "generate", "make", "create", "new", "has", "is"),
+    *("require", "request", "list", "delete", "remove", "parse", "tokenize", "lookup", "ask"),
+)
+_SETTING: Final = ("set_", "with_", "use_", "add_")
+# They are given a secret, although their names have none of its words.
+_LOGINS: Final = {"authenticate", "authorize", "login", "log_in", "signin", "sign_in", "unlock"}
+
+
+def named_values(tree: ast.AST, signatures: dict[str, tuple[str, ...]]) -> Iterator[Named]:
+    """Everything in a source that stands for a value with a name.
+
+    Args:
+        tree: The parsed source.
+        signatures: The parameters of functions that are defined elsewhere.
+    """
+    nodes = list(ast.walk(tree))
+    signatures = signatures | dict(_defined(nodes))
+    for node in nodes:
+        for name, value in _by_place(node):
+            yield name, value, strength_of_name(name)
+        if isinstance(node, ast.Call):
+            yield from _of_call(node, signatures)
+        elif isinstance(node, ast.BoolOp):
+            yield from _among(node.values)
+        elif isinstance(node, ast.IfExp):
+            yield from _among([node.body, node.orelse])
+
+
+def _defined(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The functions that a source defines, with their parameters."""
+    for node in nodes:
+        match node:
+            case (
+                ast.FunctionDef(name=name, args=given) | ast.AsyncFunctionDef(name=name, args=given)
+            ):
+                yield name, _parameters(given)
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Lambda(args=given)):
+                yield name, _parameters(given)
+            case ast.Assign(
+                targets=[ast.Name(id=name)],
+                value=ast.Call(args=[_, ast.Constant(value=str(fields))]) as made,
+            ) if called_name(made) == "namedtuple":
+                yield name, tuple(fields.replace(",", " ").split())
+
+
+def _parameters(given: ast.arguments) -> tuple[str, ...]:
+    names = [each.arg for each in (*given.posonlyargs, *given.args)]
+    return tuple(names[1:] if names[:1] in (["self"], ["cls"]) else names)
+
+
+def _by_place(node: ast.AST) -> Iterator[tuple[str, ast.AST | None]]:
+    """Assignments, keywords, items of dicts, defaults, comparisons and patterns."""
+    match node:
+        case ast.Assign(targets=targets, value=value):
+            for target in targets:
+                yield from _assigned(target, value)
+        case (
+            ast.For(target=target, iter=value)
+            | ast.AsyncFor(target=target, iter=value)
+            | ast.comprehension(target=target, iter=value)
+        ):
+            items = value.elts if isinstance(value, ast.Tuple | ast.List | ast.Set) else [value]
+            for item in items:
+                yield from _assigned(target, item)
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+            for each in ast.walk(node):
+                if isinstance(each, ast.Return | ast.Yield):
+                    yield name, each.value
+        case (
+            ast.AnnAssign(target=target, value=value)
+            | ast.AugAssign(target=target, value=value)
+            | ast.NamedExpr(target=target, value=value)
+        ):
+            yield _name_of(target), value
+        case ast.keyword(arg=str(name), value=value):
+            yield name, value
+        case ast.Dict(keys=keys, values=values):
+            for key, value in zip(keys, values, strict=True):
+                if key is not None:
+                    yield _name_of(key), value
+        case ast.Tuple(elts=items) | ast.List(elts=items):
+            yield from _after_names(items)
+        case ast.Compare(left=left, comparators=others):
+            for one, other in ((left, other) for other in others):
+                yield _surest_name(one), other
+                yield _surest_name(other), one
+        case ast.Match(subject=subject, cases=cases):
+            for case in cases:
+                yield _surest_name(subject), case.pattern
+        case ast.MatchMapping(keys=keys, patterns=patterns):
+            yield from zip(map(_name_of, keys), patterns, strict=False)
+        case ast.MatchClass(kwd_attrs=names, kwd_patterns=patterns):
+            yield from zip(names, patterns, strict=True)
+        case ast.arguments() as arguments:
+            names = [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
+            defaults = arguments.defaults
+            yield from zip(names[len(names) - len(defaults) :], defaults, strict=True)
+            names = [each.arg for each in arguments.kwonlyargs]
+            yield from zip(names, arguments.kw_defaults, strict=True)
+
+
+def _after_names(items: list[ast.expr]) -> Iterator[tuple[str, ast.AST]]:
+    """Pairs such as ("Authorization", ...), and what follows an option such as --password."""
+    for name, value in pairwise(items):
+        if isinstance(name, ast.Constant) and isinstance(name.value, str | bytes):
+            text = _name_of(name)
+            is_named = len(items) == 2 or (text.startswith("-") and "=" not in text)
+            if is_named and strength_of_name(text) >= SURE:
+                yield text, value
+
+
+def _of_call(call: ast.Call, signatures: dict[str, tuple[str, ...]]) -> Iterator[Named]:
+    """The arguments of a call: by what it does, and by the names of its parameters."""
+    called, given = called_name(call), call.args
+    if called == "partial" and given and (inner := _name_of(given[0])) in signatures:
+        called, given = inner, given[1:]
+    for name, value in zip(signatures.get(called, ()), given, strict=False):
+        yield name, value, strength_of_name(name)
+    yield from _of_named_arguments(call, called)
+    yield from _of_secret_call(call, called)
+    if called in _COMPARING and isinstance(call.func, ast.Attribute):
+        name = _surest_name(call.func.value)
+        strength = strength_of_name(name)
+        # Prefixes of keys and tokens are mostly parts of ordinary texts.
+        strength = WEAK if strength >= SURE else min(strength, VAGUE)
+        yield from ((name, value, strength) for value in call.args)
+    elif any(word in called.lower() for word in _COMPARE_WORDS):
+        yield from _among(call.args)
+
+
+def _of_named_arguments(call: ast.Call, called: str) -> Iterator[Named]:
+    """What stands behind a name: setattr(o, "password", ...), getenv("API_KEY", default=...)."""
+    for i, argument in enumerate(call.args):
+        if not isinstance(argument, ast.Constant):
+            continue
+        name = _name_of(argument)
+        strength = strength_of_name(name) if len(name) < 100 else NONE
+        if strength < SURE:
+            strength = VAGUE if strength and called in WITH_DEFAULT else NONE
+        if strength == NONE:
+            continue
+        values = [each.value for each in call.keywords if each.arg in _DEFAULTS]
+        yield from ((name, value, strength) for value in (*call.args[i + 1 : i + 2], *values))
+
+
+def _of_secret_call(call: ast.Call, called: str) -> Iterator[Named]:
+    """The arguments of what is made of a secret, or is given one: SecretStr(...), login(...)."""
+    if called.lower().startswith(_SETTING) and call.args:
+        yield called, call.args[-1], strength_of_name(called)
+        return
+    strength = WEAK if called.lower() in _LOGINS else strength_of_name(called)
+    first = called.lower().lstrip("_").partition("_")[0]
+    is_asking = first in _ASKING or (called[:1].islower() and first.startswith(_ASKING))
+    if not is_asking or called.lower() in _LOGINS:
+        strength = VAGUE if strength == WEAK and called.lower() not in _LOGINS else strength
+        yield from ((called, value, strength) for value in call.args)
+
+
+def _among(items: list[ast.expr]) -> Iterator[Named]:
+    """Values of which one is as good as the other: password or "..."."""
+    for i, one in enumerate(items):
+        name = _surest_name(one)
+        if strength := strength_of_name(name):
+            yield from ((name, other, strength) for j, other in enumerate(items) if j != i)
+
+
+def _assigned(target: ast.AST, value: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    """The names in a target, each with what it gets, as far as the source says so."""
+    if isinstance(target, ast.Starred):
+        target = target.value
+    if not isinstance(target, ast.Tuple | ast.List):
+        yield _name_of(target), value.body if isinstance(value, ast.Lambda) else value
+        return
+    items: list[ast.AST] = [value] * len(target.elts)
+    if isinstance(value, ast.Tuple | ast.List) and not _stars(value):
+        stars, more = _stars(target), len(value.elts) - len(target.elts)
+        if stars:
+            # What a star takes is as long as the others leave.
+            rest = ast.Tuple(value.elts[stars[0] : stars[0] + more + 1], ast.Load())
+            items = [*value.elts[: stars[0]], rest, *value.elts[stars[0] + more + 1 :]]
+        elif not more:
+            items = list(value.elts)
+    for each, item in zip(target.elts, items, strict=False):
+        yield from _assigned(each, item)
+
+
+def _stars(node: ast.Tuple | ast.List) -> list[int]:
+    return [i for i, each in enumerate(node.elts) if isinstance(each, ast.Starred)]
+
+
+def called_name(call: ast.Call) -> str:
+    """The name of the function or the method that is called."""
+    match call.func:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+    return ""
+
+
+def _surest_name(node: ast.AST) -> str:
+    """Of the names that an expression may go by, that which is most surely a secret's."""
+    if isinstance(node, ast.Constant):
+        return ""  # a text is the name of nothing that it is compared with
+    return max(_names_of(node), key=strength_of_name, default="")
+
+
+def _names_of(node: ast.AST) -> Iterator[str]:
+    yield _name_of(node)
+    if not isinstance(node, ast.Call):
+        return
+    called = called_name(node)
+    yield called
+    if called in WITH_DEFAULT | PASSING and node.args:
+        yield _name_of(node.args[0])  # environ.get("HF_TOKEN"), str(password)
+    if isinstance(node.func, ast.Attribute):
+        yield _name_of(node.func.value)  # password.strip()
+
+
+def _name_of(node: ast.AST) -> str:
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name) | ast.Constant(value=str(name)):
+            return name
+        case ast.Constant(value=bytes(name)):
+            return name.decode("latin-1")
+        case ast.Subscript(slice=inner):
+            return _name_of(inner) if isinstance(inner, ast.Constant) else ""
+    return ""

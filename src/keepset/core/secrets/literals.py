@@ -1,0 +1,188 @@
+"""Literals: a function's source without the secrets that are written in it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any, Final
+
+from keepset.core.record import record
+from keepset.core.secrets.arguments import Signatures
+from keepset.core.secrets.assembled import assembled_spans
+from keepset.core.secrets.literal_names import PASSING, WITH_DEFAULT, called_name, named_values
+from keepset.core.secrets.mask import Mask, secret_texts, with_placeholders
+from keepset.core.secrets.names import NONE, SURE, may_name_secrets, strength_of_name
+from keepset.core.secrets.shapes import Span
+from keepset.core.secrets.values import decoded, encoded, is_secret, placeholder
+
+# What a source without names of secrets may have that is hidden all the same.
+_SIGNS: Final = ("://", "asic ", "login", "sig=")
+
+
+@record
+class MaskedSource:
+    """A source whose secrets are hidden.
+
+    Attributes:
+        text: The source, with a placeholder for each secret.
+        hidden: What stands in place of each literal, by the variable, the argument or the key that
+            it was for.
+        secrets: What nothing else may contain either.
+    """
+
+    text: str
+    hidden: Mapping[str, str]
+    secrets: frozenset[str]
+
+
+@lru_cache(1024)
+def masked_source(
+    text: str, known: tuple[str, ...] = (), signatures: Signatures = ()
+) -> MaskedSource:
+    """Hide the secrets in the literals of a source: by name, by shape, or known from elsewhere.
+
+    Args:
+        text: The source of a function.
+        known: Texts that are secret elsewhere.
+        signatures: The parameters of functions that it calls, for arguments without names.
+    """
+    # Most sources have none, and parsing takes longer than to see that.
+    is_escaped = any(not each.isprintable() or set(each) & set("'\"\\") for each in known)
+    is_suspect = is_escaped or signatures or any(sign in text for sign in _SIGNS)
+    if not is_suspect and not may_name_secrets(text) and Mask(known).text(text) == text:
+        return MaskedSource(text, {}, frozenset())
+    try:
+        return _masked(text, Mask(known), signatures)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        # It was cut, or is nested too deeply. What stands by a secret's name cannot be found, so
+        # that none of it is stored.
+        names = any(strength_of_name(word) for word in _names_in(text))
+        return MaskedSource("" if names else Mask(known).text(text), {}, frozenset())
+
+
+def _masked(text: str, mask: Mask, signatures: Signatures) -> MaskedSource:
+    tree = ast.parse(text)
+    masking = _Masking(tree, mask, dict(signatures))
+    changed = masking.visit(tree)
+    if not masking.hidden:
+        return MaskedSource(text, {}, frozenset(masking.secrets))
+    shown = ast.unparse(ast.fix_missing_locations(changed))
+    if text.startswith("lambda") and shown.startswith("("):
+        shown = shown[1:-1]
+    return MaskedSource(shown, masking.hidden, frozenset(masking.secrets))
+
+
+def filled_source(text: str, given: Mapping[str, str | bytes]) -> str:
+    """The source again, with what each placeholder stands for."""
+    tree = _Filling(given).visit(ast.parse(text))
+    return ast.unparse(ast.fix_missing_locations(tree))
+
+
+def _names_in(text: str) -> set[str]:
+    cleaned = "".join(letter if letter.isalnum() or letter in "_-" else " " for letter in text)
+    return set(cleaned.split())
+
+
+class _Masking(ast.NodeTransformer):
+    def __init__(self, tree: ast.AST, mask: Mask, signatures: dict[str, tuple[str, ...]]) -> None:
+        self._mask = mask
+        self._names: dict[int, tuple[str, int]] = {}  # of literals, by their ids
+        self.hidden: dict[str, str] = {}
+        self.secrets: set[str] = set()
+        for name, value, strength in named_values(tree, signatures):
+            self._mark(value, name, strength)
+        self._parts: dict[int, list[Span]] = assembled_spans(tree, mask)
+
+    def _mark(self, node: ast.AST | None, name: str, strength: int) -> None:
+        """Note which literals go by a name: those whose value the named thing gets."""
+        if strength == NONE:
+            return
+        for constant in _constants(node) if strength >= SURE else _direct_constants(node):
+            if self._names.get(id(constant), ("", NONE))[1] < strength:
+                self._names[id(constant)] = name, strength
+
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:
+        value = node.value
+        if not isinstance(value, str | bytes):
+            return node
+        name, strength = self._names.get(id(node), ("a text in it", NONE))
+        text = decoded(value)
+        if is_secret(value, strength):
+            shown = placeholder(value)
+            self.secrets |= secret_texts(value, strength)
+        elif parts := self._parts.get(id(node)):
+            shown = with_placeholders(text, parts)
+        else:
+            shown = self._mask.text(text)
+        if shown == text:
+            return node
+        self.hidden.setdefault(shown, name)
+        new = shown if isinstance(value, str) else encoded(shown)
+        return ast.copy_location(ast.Constant(new), node)
+
+
+def _constants(node: ast.AST | None) -> Iterator[ast.Constant]:
+    """The literals that may be part of a value, and not those that only say where it is."""
+    match node:
+        case None | ast.Compare():
+            return
+        case ast.Constant():
+            yield node
+        case ast.Subscript(value=inner):
+            yield from _constants(inner)
+        case ast.Dict(values=items):
+            for item in items:
+                yield from _constants(item)
+        case ast.IfExp(body=body, orelse=other):
+            yield from _constants(body)
+            yield from _constants(other)
+        case ast.Call(func=function, args=arguments, keywords=keywords):
+            called = called_name(node)
+            yield from _constants(function)
+            for argument in (*arguments[called in WITH_DEFAULT :], *keywords):
+                yield from _constants(argument)
+        case _:
+            for child in ast.iter_child_nodes(node):
+                yield from _constants(child)
+
+
+def _direct_constants(node: ast.AST | None) -> Iterator[ast.Constant]:
+    """The literals that a value consists of, without those that something is only made from."""
+    inner: list[ast.expr] = []
+    match node:
+        case ast.Constant():
+            yield node
+        case ast.MatchValue(value=value) | ast.FormattedValue(value=value):
+            inner = [value]
+        case ast.BinOp(left=left, right=right):
+            inner = [left, right]
+        case ast.BoolOp(values=items) | ast.JoinedStr(values=items) | ast.Dict(values=items):
+            inner = items
+        case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
+            inner = items
+        case ast.IfExp(body=body, orelse=other):
+            inner = [body, other]
+        case ast.Call(func=ast.Attribute(value=ast.Constant() as text)):
+            inner = [text]  # "...".encode()
+        case ast.Call(args=arguments):
+            called = called_name(node)
+            if called in PASSING | WITH_DEFAULT:
+                inner = arguments[called in WITH_DEFAULT :]
+    for each in inner:
+        yield from _direct_constants(each)
+
+
+class _Filling(ast.NodeTransformer):
+    def __init__(self, given: Mapping[str, str | bytes]) -> None:
+        self._given = given
+
+    def visit_Constant(self, node: ast.Constant) -> Any:
+        value = node.value
+        text = decoded(value) if isinstance(value, str | bytes) else None
+        if text is None or text not in self._given:
+            return node
+        new = self._given[text]
+        if isinstance(value, bytes) and isinstance(new, str):
+            new = new.encode()
+        return ast.copy_location(ast.Constant(new), node)
