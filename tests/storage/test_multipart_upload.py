@@ -181,7 +181,7 @@ def test_an_upload_that_is_gone_after_an_error_was_not_written(
 def test_an_upload_that_is_gone_where_nothing_can_be_looked_at_is_unclear(
     proxy: S3Proxy, s3: Store
 ) -> None:
-    faults = {"UploadPart": "403", "AbortMultipartUpload": "404", "HeadObject": "403"}
+    faults = {"CompleteMultipartUpload": "403", "AbortMultipartUpload": "404", "HeadObject": "403"}
     proxy.rule = lambda seen, number: faults.get(seen)
     with pytest.raises(StorageError, match=r"cannot tell whether .* a request failed"):
         write(s3, parts_of(1))

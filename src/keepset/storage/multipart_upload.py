@@ -105,12 +105,15 @@ class MultipartUpload(ObjectWriter):
                 f"cannot tell whether {self.url} was written: a request failed, and the upload is "
                 "gone; if the object is there, it is whole: run again"
             )
-        else:
-            what = (
-                f"cannot write {self.url}: a part or the completion of the upload failed, and the "
-                "upload is gone, so the store does not say why; check the credentials and what "
-                "they allow, and run again"
-            )
+            return StorageError(what, url=self.url, number=errno.EIO)
+        return self._not_written()
+
+    def _not_written(self) -> StorageError:
+        what = (
+            f"cannot write {self.url}: a part or the completion of the upload failed, and the "
+            "upload is gone, so the store does not say why; check the credentials and what "
+            "they allow, and run again"
+        )
         return StorageError(what, url=self.url, number=errno.EIO)
 
     def _may_be_there(self) -> bool:
@@ -134,6 +137,9 @@ class MultipartUpload(ObjectWriter):
         try:
             return request()
         except Exception as error:
+            if isinstance(error, FileNotFoundError) and "DELETE" in str(error):
+                # The answer to an abort: an earlier part has failed, and no completion was sent.
+                raise self._not_written() from error
             raise failed("write", self.url, error) from error
 
 
