@@ -51,6 +51,9 @@ SLOW = {
     "keepset.exchange.tensorflow.loading",
     "keepset.exchange.tensorflow.saving",
     "keepset.dataset.loaded_stages",
+    # A walk over all that functions use, for messages.
+    "keepset.core.lineage",
+    "keepset.core.secrets.reachable",
     "keepset.recipe.describing",
     "keepset.recipe.document",
     "keepset.snapshot.beginning",

@@ -828,3 +828,23 @@ def test_the_log_says_what_was_decided_and_why(
     assert passes.startswith("pass-through: process ")
     assert passes.endswith("elements are computed and not stored")
     writer.close()
+
+
+def test_a_call_that_is_ignored_may_be_made_in_a_pass_of_many_commits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(first_pass, "_FIRST_COMMIT_S", 0.0)
+    file = tmp_path / "scale.txt"
+    file.write_text("3")
+    user = program(
+        """
+        def function(x):
+            with open(FILE) as file:
+                return x * int(file.read())
+        """,
+        FILE=str(file),
+    )
+    ignore = ["call open"]
+    ds = ks.Dataset.range(30).map(user.function).snapshot(tmp_path / "stored", ignore=ignore)
+    assert values(ds) == values(ds) == [3 * i for i in range(30)]
+    assert ks.explain(ds, tmp_path / "stored").is_complete

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from keepset.core.lineage import mask_of
 from keepset.core.node import INFINITE, UNKNOWN, Node
 from keepset.core.secrets import Mask
 
@@ -38,14 +37,21 @@ def _spec(spec: Any) -> str:
     return repr(spec)
 
 
+def _mask_of(node: Node) -> Mask:
+    # Found by a walk over all that the functions use, which is imported when it is needed.
+    from keepset.core.lineage import mask_of
+
+    return mask_of(node)
+
+
 def title_text(node: Node) -> str:
     """The title of a stage without secrets."""
-    return mask_of(node).text(node.title)
+    return _mask_of(node).text(node.title)
 
 
 def describe(root: Node) -> str:
     """The stages from the source at the bottom to the last one at the top."""
-    lines = list(_lines(root, mask_of(root), "", ""))
+    lines = list(_lines(root, _mask_of(root), "", ""))
     width = max(len(left) for left, _ in lines)
     return "\n".join(f"{left:<{width}}  {right}" for left, right in lines)
 
@@ -72,7 +78,7 @@ def describe_html(root: Node) -> str:
     rows = "".join(
         f'<tr><td style="{style}">{_escape(left)}</td>'
         f'<td style="text-align:left">{_escape(right)}</td></tr>'
-        for left, right in _lines(root, mask_of(root), "", "")
+        for left, right in _lines(root, _mask_of(root), "", "")
     )
     return (
         "<table><thead><tr><th>stage (the last one first)</th><th>elements</th></tr></thead>"

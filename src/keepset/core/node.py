@@ -16,7 +16,6 @@ from keepset.core.parameter import declared, is_default, parameter, upstream
 from keepset.core.random import Randomness
 from keepset.core.run import Run, look
 from keepset.core.secrets import Mask, strength_of_name
-from keepset.core.secrets.reachable import reachable_secrets
 from keepset.core.spec import Spec, spec_of
 from keepset.errors import NotAddressableError, UnknownSpecError
 
@@ -221,6 +220,9 @@ class Node(ABC):
         given, mask = self.parameters, Mask()
         if self.name or any(isinstance(value, str | bytes) for value in given.values()):
             # Messages show the title as it is, and a text in it may hold what is secret elsewhere.
+            # Imported here: the walk over what functions use is seldom needed that early.
+            from keepset.core.secrets.reachable import reachable_secrets
+
             mask = Mask(reachable_secrets(given.items()))
         shown = ", ".join(
             text

@@ -78,7 +78,7 @@ def _look_ahead(stage: SnapshotStage) -> None:
     """
     _warn_of_frozen_randomness(stage.parent)
     with Moment(light=True):
-        facts = stage.identify(Looks(light=True)).facts
+        facts = stage.identify(Looks(light=True), finds_blind=True).facts
     listed = {each.title for each in stage.parent.walk() if _gets_listed_names(each)}
     # A file that is always the same one comes first: it is the reason to warn.
     blind = sorted(facts.blind, key=lambda spot: (_cause(spot), _FILE_ORDER.index(spot.file)))

@@ -113,7 +113,9 @@ class SnapshotStage(Node):
         """How the files of the pipeline stood when they were first looked at."""
         return Looks()
 
-    def identify(self, looks: Looks | None = None, *, spelled_out: bool = True) -> Identity:
+    def identify(
+        self, looks: Looks | None = None, *, spelled_out: bool = True, finds_blind: bool = False
+    ) -> Identity:
         """The identity that the stages before have now."""
         return identify(
             self.parent,
@@ -122,6 +124,7 @@ class SnapshotStage(Node):
             ignore=self.ignore,
             looks=looks or self.looks,
             spelled_out=spelled_out,
+            finds_blind=finds_blind,
         )
 
     def begin_pass(self) -> PassIdentity:

@@ -63,6 +63,7 @@ def fingerprints_of_values(
     strict: bool = False,
     ignore: Ignore | None = None,
     spelled_out: bool = True,
+    finds_blind: bool = True,
 ) -> list[Facts]:
     """The facts of several values that belong to one pipeline, each with its name.
 
@@ -71,6 +72,7 @@ def fingerprints_of_values(
     all of them: a memo that one stage fills and another one reads.
 
     Without ``spelled_out``, the facts are digests and no more: nothing is described for people.
+    Without ``finds_blind``, what cannot be seen through is not looked for.
     """
     graph, moving = _graph_and_own_state(values, ignore)
     graph.refuse(moving)
@@ -84,7 +86,8 @@ def fingerprints_of_values(
         reached = graph.reachable(root) if spelled_out or strict else []
         if spelled_out:
             facts = graph.facts(root, moving or None)
-            facts = dataclasses.replace(facts, blind=blind_spots(root, reached, ignore))
+            if finds_blind:
+                facts = dataclasses.replace(facts, blind=blind_spots(root, reached, ignore))
         libraries = {v.sketch.library for v in reached if v.sketch and v.sketch.library}
         facts = dataclasses.replace(
             facts,

@@ -90,6 +90,7 @@ def identify(
     ignore: Sequence[str] = (),
     looks: Looks | None = None,
     spelled_out: bool = True,
+    finds_blind: bool = False,
 ) -> Identity:
     """The identity of a snapshot of ``node``: a reader relies on the shards as well.
 
@@ -100,17 +101,24 @@ def identify(
         ignore: The names of variables that do not count, as ``explain`` prints them.
         looks: What is known of files already; they are looked at otherwise.
         spelled_out: Whether the facts describe what they were made from, or are digests only.
+        finds_blind: Whether to look for what the fingerprint cannot see through.
 
     Raises:
         FingerprintError: Something has no content that could be compared.
-        InvalidArgumentError: A name in ``ignore`` matches no variable.
+        InvalidArgumentError: A name in ``ignore`` matches nothing, if ``finds_blind``.
     """
     left_out, walk = Ignore(ignore), _Walk(looks or Looks(), mask_of(node))
     make = walk.add(node)
     shards = None if shard_func is None else walk.note("shard_func", shard_func)
     # The versions of libraries are among what is spelled out.
-    found = fingerprints_of_values(walk.values, ignore=left_out, spelled_out=spelled_out or strict)
-    unused = [name for name in ignore if name not in left_out.used]
+    found = fingerprints_of_values(
+        walk.values,
+        ignore=left_out,
+        spelled_out=spelled_out or strict,
+        finds_blind=finds_blind,
+    )
+    # Names of calls are met only where they are looked for: when the stage is built.
+    unused = [name for name in ignore if name not in left_out.used] if finds_blind else []
     if unused:
         raise InvalidArgumentError(
             f"ignore={unused!r} matches no variable that the stages before the snapshot use; write "
