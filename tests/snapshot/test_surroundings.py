@@ -356,3 +356,32 @@ def test_explain_says_what_a_pass_does(place: Callable[[str], str]) -> None:
             False,
             f"miss: 9 elements are kept in {again.url}; mode={mode!r} computes all of them again",
         )
+
+
+VOCABULARY: dict[int, int] = {}
+written = 0
+
+
+def number_of(x: Any) -> int:
+    return VOCABULARY.setdefault(int(x) % 3, len(VOCABULARY))
+
+
+def counted(x: Any) -> Any:
+    global written
+    written += 1
+    return x
+
+
+@pytest.mark.parametrize("executor", ["thread", "process"])
+def test_state_that_workers_share_is_warned_of(
+    place: Callable[[str], str], executor: str, recwarn: pytest.WarningsRecorder
+) -> None:
+    ds = ks.Dataset.range(6)
+    how: dict[str, Any] = {"num_parallel_calls": 2, "executor": executor}
+    ds.map(number_of).snapshot(place("a"))
+    ds.map(counted, **how).snapshot(place("a"))
+    ds.map(number_of, **how).snapshot(place("a"), ignore=["global VOCABULARY"])
+    assert not recwarn.list
+    workers = {"thread": "threads", "process": "processes"}[executor]
+    with pytest.warns(UserWarning, match=rf"global VOCABULARY is written and .* {workers} at once"):
+        ds.map(number_of, **how).snapshot(place("a"))

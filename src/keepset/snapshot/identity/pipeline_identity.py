@@ -157,10 +157,11 @@ def unseeded_stages(node: Node) -> Iterator[Node]:
             yield each
 
 
-def facts_of_stage(node: Node) -> Facts:
+def facts_of_stage(node: Node, ignore: Ignore | None = None) -> Facts:
     """The facts of a stage alone: its parameters, without files and without its inputs."""
     named = list(_parameters(node))
-    found = fingerprints_of_values([(f"{node.title} > {name}", value) for name, value in named])
+    values = [(f"{node.title} > {name}", value) for name, value in named]
+    found = fingerprints_of_values(values, ignore=ignore, finds_blind=False)
     labels = [name for name, _ in named]
     return combine(node.kind, node.kind, zip(labels, found, strict=True))
 
