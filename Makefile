@@ -13,7 +13,7 @@ export PIP_DEFAULT_TIMEOUT ?= 180
 export PIP_RETRIES ?= 10
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test check test-interop test-faults bench bench-kept bench-scaling bench-memory bench-identity clean
+.PHONY: help demo test check test-interop test-faults bench bench-kept bench-scaling bench-memory bench-identity bench-uploads clean
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 
@@ -51,6 +51,9 @@ bench-memory: $(VENV)/.ready ## write and read 10 GB, and show how much memory t
 
 bench-identity: $(INTEROP)/.ready ## show what knowing a pipeline costs: functions, arrays, files, workers
 	@$(INTEROP)/bin/python benchmarks/identity.py $(if $(QUICK),--quick)
+
+bench-uploads: $(VENV)/.ready ## show how fast arrays go into a bucket, beside obstore itself
+	@$(VENV)/bin/python benchmarks/uploads.py
 
 clean: ## remove the environments and everything else that was generated
 	rm -rf $(VENV) $(INTEROP) benchmarks/.environments benchmarks/.data build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
