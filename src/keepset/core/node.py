@@ -188,6 +188,11 @@ class Node(ABC):
         return None
 
     @property
+    def reads_to_count(self) -> bool:
+        """Whether files have to be read to find out how many elements there are."""
+        return False
+
+    @property
     def is_passed_over(self) -> bool:
         """Whether the stage has the identity of its parent."""
         return self.is_physical and all(

@@ -18,6 +18,8 @@ from keepset.core.fingerprint.reads import Reads
 from keepset.core.fingerprint.sketch import Part
 from keepset.core.fingerprint.vertex import Vertex
 
+# By these, a variable or an attribute can be read without its name in the code.
+_ANY_NAME = {"__dict__", "__globals__", "eval", "exec", "f_globals", "globals", "locals", "vars"}
 # What may run where an attribute is set or read.
 _HOOKS = ("__setattr__", "__getattr__", "__getattribute__")
 
@@ -44,7 +46,8 @@ class Unread:
 
 def unread_state(graph: Graph, moving: OwnState) -> Unread:
     """What of the own state of a graph no function reads."""
-    return _Search(graph).run(moving) if moving else Unread()
+    search = _Search(graph) if moving else None
+    return Unread() if search is None or search.reads_by_any_name else search.run(moving)
 
 
 class _Search:
@@ -63,6 +66,12 @@ class _Search:
                     self._above[id(inner.value)].append((vertex, part))
         self._roots = {id(root.value) for root in graph.roots}
         self._attributes = frozenset[str]().union(*(r.attributes for r in self._functions.values()))
+
+    @property
+    def reads_by_any_name(self) -> bool:
+        """Whether some function may read variables by names that are made at run time."""
+        names = frozenset[str]().union(*(reads.names for reads in self._functions.values()))
+        return not _ANY_NAME.isdisjoint(names | self._attributes)
 
     def run(self, moving: OwnState) -> Unread:
         found = Unread()

@@ -61,6 +61,10 @@ class FileRows(Node):
     def cursor(self, run: Run) -> Cursor:
         return _FileRowsCursor(self, self.parent.cursor(run.input(0)))
 
+    @property
+    def reads_to_count(self) -> bool:
+        return self.knows_length and "_starts" not in self.__dict__
+
     def cardinality(self) -> int:
         if not self.knows_length or self._names is None:
             return UNKNOWN

@@ -73,6 +73,10 @@ class TfrecordDataset(Node):
     def cursor(self, run: Run) -> Cursor:
         return _TfrecordCursor(self, self.parent.cursor(run.input(0)))
 
+    @property
+    def reads_to_count(self) -> bool:
+        return self.is_indexed and "_starts" not in self.__dict__
+
     def cardinality(self) -> int:
         return int(self._starts[-1]) if self.is_indexed else UNKNOWN
 

@@ -36,10 +36,9 @@ class Computing:
     """Gives elements from some position on; keeps them if it was told to, and is still the one."""
 
     def __init__(self, node: Node, run: Run, upstream: Marked, position: int = 0) -> None:
-        self._run, self._upstream = run, upstream
+        self._node, self._run, self._upstream = node, run, upstream
         self._position = position
         self._pace = Pace(node.may_run_ahead)
-        self._cardinality = node.cardinality()
         self._has_failed = False
         self._pass: FirstPass | None = None
         self._identity: PassIdentity | None = None
@@ -210,6 +209,11 @@ class Computing:
         finally:
             self._commit_rest()
 
+    @property
+    def _has_given_all(self) -> bool:
+        reads = any(each.reads_to_count for each in self._node.walk())
+        return not reads and self._position == self._node.cardinality()
+
     def _commit_rest(self) -> None:
         """Commit what was added since the last commit, as the consumer has stopped early."""
         first = self._pass
@@ -217,7 +221,7 @@ class Computing:
             self._stop_keeping(commit=False)
             self._forget_identity()
             return
-        if self._position == self._cardinality and not self._has_failed:
+        if self._has_given_all and not self._has_failed:
             # All there are: a consumer that counts does not ask for the end.
             try:
                 self._finish(first)
