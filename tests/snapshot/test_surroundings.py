@@ -258,6 +258,38 @@ def test_a_pass_that_failed_at_its_last_element_is_not_complete(
     assert not ks.explain(ds, place("a")).is_complete
 
 
+def test_a_promised_number_of_elements_makes_no_pass_complete(place: Callable[[str], str]) -> None:
+    ds = ks.Dataset.range(5).map(lambda x: x + 1).assert_cardinality(3).snapshot(place("a"))
+    list(ds.take(3))
+    for _ in range(2):
+        with pytest.raises(ks.KeepsetError, match=r"cardinality|elements"):
+            list(ds)
+    with pytest.warns(UserWarning, match="failed, and the pass goes on"):
+        list(ds.ignore_errors())
+    assert not ks.explain(ds, place("a")).is_complete
+
+
+def test_repetitions_use_the_same_workers(place: Callable[[str], str]) -> None:
+    path = place("a")
+    ds = ks.Dataset.range(6).map(lambda x: x + 1, num_parallel_calls=2, executor="process")
+    counts = []
+    for i, _ in enumerate(ds.snapshot(path, mode="passthrough").repeat(6)):
+        if i % 6 == 5:
+            counts.append(len(_children()))
+    assert len(set(counts)) == 1, counts
+
+
+def _children() -> list[int]:
+    found, todo = [], [os.getpid()]
+    while todo:
+        task = Path(f"/proc/{todo.pop()}/task")
+        for thread in task.iterdir() if task.exists() else ():
+            inner = [int(each) for each in (thread / "children").read_text().split()]
+            found += inner
+            todo += inner
+    return found
+
+
 # Iterators of one process
 
 

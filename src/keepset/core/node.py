@@ -193,6 +193,11 @@ class Node(ABC):
         return False
 
     @property
+    def promises_count(self) -> bool:
+        """Whether the number of elements is what a user says, and may be wrong."""
+        return False
+
+    @property
     def is_passed_over(self) -> bool:
         """Whether the stage has the identity of its parent."""
         return self.is_physical and all(

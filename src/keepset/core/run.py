@@ -181,10 +181,18 @@ class _Below(Session):
 
     def __init__(self, root: Node, within: Run, draws: dict[str, list[int]] | None) -> None:
         self._within = within
-        start = len(within.where)
-        outer = within.session
-        handed = {k[start:]: v for k, v in outer.handed.items() if k.startswith(within.where)}
+        start, outer = len(within.where), within.session
+        inside = (within.where, f"{within.where}.")
+        handed = {
+            k[start:]: v
+            for k, v in outer.handed.items()
+            if k == inside[0] or k.startswith(inside[1])
+        }
         super().__init__(root, draws, outer, handed=handed)
+
+    def resource(self, key: object, make: Callable[[], R]) -> R:
+        # Workers are those of the whole pass: a repetition uses the ones that are there.
+        return self._within.session.resource(key, make)
 
     def _draw(self, randomness: Randomness, where: str) -> list[int]:
         # A node that is reached on two ways takes part in the first pass twice.

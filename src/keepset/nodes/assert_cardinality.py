@@ -31,6 +31,10 @@ class AssertCardinality(Node):
     def cursor(self, run: Run) -> Cursor:
         return _CountingCursor(self, self.parent.cursor(run.input(0)))
 
+    @property
+    def promises_count(self) -> bool:
+        return True
+
     def cardinality(self) -> int:
         return self.expected
 

@@ -286,7 +286,7 @@ class _SnapshotCursor(Cursor):
                 "this pass computes its elements without storing them; read that one to its end, "
                 "or close it first"
             )
-        return holder.is_this_process or bool(self._run.session.handed)
+        return holder.is_this_process or bool(self._run.session.outermost.handed)
 
     def _begun(self) -> PassIdentity:
         """The identity of this pass: of the process that began it, or taken now."""

@@ -137,7 +137,7 @@ class MultipartUpload(ObjectWriter):
         try:
             return request()
         except Exception as error:
-            if isinstance(error, FileNotFoundError) and "DELETE" in str(error):
+            if isinstance(error, FileNotFoundError) and "Error performing DELETE" in str(error):
                 # The answer to an abort: an earlier part has failed, and no completion was sent.
                 raise self._not_written() from error
             raise failed("write", self.url, error) from error

@@ -1,4 +1,4 @@
-"""PrivateUrl: a URL with a password in it, which is never printed."""
+"""PrivateUrl: a URL with a password in it, which messages show without it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ def whole_url(url: str) -> str:
 class PrivateUrl(str):
     """Opens what it always did; messages and logs show it without its secrets.
 
-    A class and not a second attribute of stores, so that no message can use the wrong one.
+    A class and not a second attribute of stores, so that every ``f"{url}"`` and ``str(url)`` shows
+    the right one. Parts of it, and what is joined from it, are plain texts that show everything.
 
     Example:
         >>> f"cannot read {private_url('https://bob:hunter2@host/a')}"

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import subprocess
 import sys
@@ -24,7 +25,12 @@ from keepset.core.fingerprint.plain_data import LARGE, large_plain_digest
 Load = Callable[..., ModuleType]
 
 PLAIN = st.one_of(
-    st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=3), st.binary(max_size=3)
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(allow_nan=False),
+    st.text(max_size=3),
+    st.binary(max_size=3),
 )
 NESTED = st.recursive(
     PLAIN,
@@ -53,6 +59,7 @@ def test_only_equal_data_is_equal(one: Any, other: Any) -> None:
     digests = [large_plain_digest([filling, each]) for each in (one, other)]
     assert None not in digests
     assert (digests[0] == digests[1]) == (spelled(one) == spelled(other))
+    assert large_plain_digest([list(filling), copy.deepcopy(one)]) == digests[0]
 
 
 @pytest.mark.parametrize(

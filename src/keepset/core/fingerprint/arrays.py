@@ -141,7 +141,7 @@ def _sample(value: Array) -> bytes:
 
 def _sampled_strings(value: Array) -> bytes:
     items = value.reshape(-1)[:: max(1, value.size // _SAMPLED)].tolist()
-    return b"".join(item if isinstance(item, bytes) else b"?" for item in items)
+    return b"".join(token(item) or b"?" for item in items)
 
 
 def _large_content(value: Array) -> bytes:

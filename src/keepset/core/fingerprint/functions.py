@@ -30,7 +30,7 @@ from keepset.core.fingerprint.reach import Reach, reach_of
 from keepset.core.fingerprint.reads import Reads, reads_of
 from keepset.core.fingerprint.sketch import ByName, Part, Sketch, part
 from keepset.core.fingerprint.source import find_source
-from keepset.core.fingerprint.stale_caches import is_counted_stale
+from keepset.core.fingerprint.stale_caches import stale_mark
 from keepset.core.fingerprint.syntax import canonical_bytes, canonical_source
 from keepset.core.record import record
 
@@ -144,8 +144,8 @@ def _attributes(value: Any) -> Iterator[Part]:
 def _cached(value: Any) -> Sketch:
     # What the cache holds follows from the function, but 1 and 1.0 may share a place in it.
     parts = [part("function", value.__wrapped__), part("parameters", value.cache_parameters())]
-    if is_counted_stale(value):
-        parts.append(part("results of several versions (call its cache_clear)", True))
+    if (mark := stale_mark(value)) is not None:
+        parts.append(part("results of several versions (call its cache_clear)", mark))
     return Sketch("cached function", "cached function", parts=[*parts, *_attributes(value)])
 
 

@@ -13,15 +13,16 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from keepset.core.fingerprint.bounds import Bounds
 from keepset.core.fingerprint.facts import Facts, digest_of
 from keepset.core.fingerprint.hidden import Hidden
 from keepset.core.fingerprint.ignore import SEPARATOR, Ignore
 from keepset.core.fingerprint.keyed import without_keys
+from keepset.core.fingerprint.mask import Mask
 from keepset.core.fingerprint.plain import ORDER, token
-from keepset.core.fingerprint.plain_data import data_facts, large_plain_digest
+from keepset.core.fingerprint.plain_data import data_facts, is_deep, large_plain_digest
 from keepset.core.fingerprint.sketch import Part, Sketch, Uncountable
 from keepset.core.fingerprint.vertex import Vertex
 from keepset.errors import FingerprintError
@@ -58,19 +59,6 @@ class _LeftOut:
 _LEFT_OUT, _UNREAD = _LeftOut(), _LeftOut()
 
 
-class Mask(Protocol):
-    """What of a graph does not count."""
-
-    def hides(self, vertex: Vertex) -> bool:
-        """Whether the own content of a vertex does not count."""
-
-    def hides_part(self, vertex: Vertex, part: Part) -> bool:
-        """Whether a part of a vertex does not count."""
-
-    def hidden_keys(self, vertex: Vertex) -> frozenset[Any]:
-        """The keys of a container of which the items do not count."""
-
-
 class Graph:
     """Everything that can be reached from some values.
 
@@ -78,7 +66,7 @@ class Graph:
         roots: The values, each with the name that paths begin with.
         rule: What makes the sketch of a value.
         ignore: The parts that do not count.
-        opened: The ids of containers that are looked into, however large they are.
+        opens_data: Whether large plain data is looked into.
         unread: Whether a part does not count, because no function reads it.
 
     Attributes:
@@ -91,12 +79,13 @@ class Graph:
         roots: Sequence[tuple[str, Any]],
         rule: Rule,
         ignore: Ignore | None = None,
-        opened: Set[int] = frozenset(),
+        opens_data: bool = False,
         unread: Callable[[Vertex, Part], bool] | None = None,
     ) -> None:
-        self._rule, self._ignore, self._opened = rule, ignore, opened
+        self._rule, self._ignore, self._opens_data = rule, ignore, opens_data
         self._unread = unread
         self.data: list[Vertex] = []
+        self._deep: set[Vertex] = set()
         self._vertices: dict[int, Vertex] = {}
         self._leaves: dict[tuple[type, bytes], bytes] = {}
         self._bounds = Bounds(rule)
@@ -307,10 +296,15 @@ class Graph:
     def _close_data(self, vertex: Vertex) -> bool:
         """Hash large plain data at once."""
         value = vertex.value
-        if id(value) in self._opened or (self._ignore is not None and self._ignore.names_items):
+        if self._opens_data or (self._ignore is not None and self._ignore.names_items):
+            return False
+        if vertex.parent in self._deep:
+            self._deep.add(vertex)  # what lies inside is looked at one by one
             return False
         content = _undisturbed(large_plain_digest, value)
         if content is None:
+            if _undisturbed(is_deep, value):
+                self._deep.add(vertex)
             return False
         vertex.own = digest_of(type(value).__name__.encode(), content)
         vertex.digest = digest_of(vertex.own)

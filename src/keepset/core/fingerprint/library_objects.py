@@ -16,7 +16,9 @@ import numpy as np
 from keepset.core.fingerprint.origin import is_library_class, is_library_function, library_of
 from keepset.core.fingerprint.sketch import ByName, Part, Sketch, part
 
-_DISPLAYS = {"tqdm", "rich", "alive_progress"}
+_PLAIN = (int, float, str, bytes, np.ndarray)
+# Progress bars: they show how far something is, and change nothing.
+_BARS = {("tqdm", "tqdm"), ("rich", "Progress"), ("rich", "Status")}
 
 
 def library_sketch(value: Any) -> Sketch | None:
@@ -29,7 +31,7 @@ def library_sketch(value: Any) -> Sketch | None:
         return _lookup_table(value)
     if is_jax_key(value):
         return _jax_key(value)
-    if _DISPLAYS & names and is_library_class(kind):
+    if is_library_class(kind) and any((library_of(b), b.__name__) in _BARS for b in kind.__mro__):
         content = getattr(value, "iterable", None)
         parts = [_class(kind)] + ([] if content is None else [part("iterable", content)])
         return Sketch("display", f"{kind.__name__} of {library_of(kind)}", parts=parts)
@@ -94,6 +96,8 @@ def _keras_layer(value: Any) -> Sketch:
         names: dict[str, str] = {}
         config = _without_names(value.get_config(), names)
         parts.append(part("config", _renamed(config, names)))
+    settings = {name: getattr(value, name, None) for name in ("trainable", "autocast")}
+    parts.append(part("settings", settings | {"dtype": str(getattr(value, "dtype_policy", ""))}))
     parts += [part(f"weights {i}", np.asarray(each)) for i, each in enumerate(value.get_weights())]
     if hasattr(kind, "get_vocabulary"):
         parts.append(part("vocabulary", [str(word) for word in value.get_vocabulary()]))
@@ -108,10 +112,14 @@ def _keras_attributes(value: Any) -> Iterator[Part]:
     keras, held = sys.modules["keras"], vars(value)
     is_library = is_library_class(type(value))
     known = set(vars(keras.layers.Layer())) | {"_functional", "_layers"}
+    config = value.get_config() if is_library else {}
     for name, item in sorted(held.items()):
         is_function = isinstance(item, FunctionType) and not is_library_function(item)
         is_own = name not in known and not name.startswith(("_self_", "_obj_reference"))
-        if is_function or (is_own and not is_library and not _is_variable(item)):
+        if is_library:
+            # What a program has added: plain values that the configuration does not have.
+            is_own = is_own and name[0] != "_" and name not in config and isinstance(item, _PLAIN)
+        if is_function or (is_own and not _is_variable(item)):
             yield part(f"attribute {name}", item)
 
 

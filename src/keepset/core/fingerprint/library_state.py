@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from keepset.core.fingerprint.graph import Mask
+from keepset.core.fingerprint.mask import Mask
 from keepset.core.fingerprint.origin import is_library_class, library_of
 from keepset.core.fingerprint.sketch import Part
 from keepset.core.fingerprint.vertex import Vertex

@@ -75,6 +75,12 @@ def once(value: object, find: Callable[[], T]) -> T:
     return find() if moment is None else moment.once(value, find)
 
 
+def is_light() -> bool:
+    """Whether large arrays do not count now."""
+    moment = _now.get()
+    return moment is not None and moment._light
+
+
 def content_once(value: object, find: Callable[[], bytes], sample: Callable[[], bytes]) -> bytes:
     """A digest of a large value, found once in a moment.
 

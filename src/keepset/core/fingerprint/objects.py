@@ -89,14 +89,18 @@ class _SimpleClass:
 
 def _simple_class(kind: type) -> _SimpleClass | None:
     """What is known of all instances of a class, if nothing about them is special."""
-    if not all(base in _EMPTY_BASES or _is_plain_class(base) for base in kind.__mro__):
-        return None
-    if type(kind) not in (type, abc.ABCMeta) or not _has_default_state(kind):
+    if not is_plain_class(kind) or not _has_default_state(kind):
         return None
     return _SimpleClass(_class(kind).label, f"{kind.__name__} object", frozenset(_derived(kind)))
 
 
-def _is_plain_class(kind: type) -> bool:
+def is_plain_class(kind: type) -> bool:
+    """Whether a class and its bases are the user's own, and its objects hold attributes only."""
+    plain = all(base in _EMPTY_BASES or _adds_only_methods(base) for base in kind.__mro__)
+    return plain and type(kind) in (type, abc.ABCMeta)
+
+
+def _adds_only_methods(kind: type) -> bool:
     special = {"__dict__", "__keepset_fingerprint__", "__slots__", "state_dict"}
     defined = {name for name, item in vars(kind).items() if type(item) is not GetSetDescriptorType}
     is_own = module_of(kind) is not None and not is_library_class(kind)

@@ -35,6 +35,11 @@ _PLAIN = _NUMBERS | _CONTAINERS | {str, bytes}
 _MARSHAL_VERSION = 2
 
 
+def is_deep(value: Any) -> bool:
+    """Whether containers are nested too deep for this, or contain themselves."""
+    return type(value) in _CONTAINERS and sum(1 for _ in _levels(value)) > _MAX_DEPTH
+
+
 def large_plain_digest(value: Any) -> bytes | None:
     """128 bits of a large container of plain values; None for everything else."""
     if type(value) not in _CONTAINERS or not value or not _is_large_and_plain(value):
@@ -53,8 +58,8 @@ def holds_any(value: Any, ids: Set[int]) -> bool:
     """Whether one of the containers inside large plain data is one of these."""
     if not ids:
         return False
-    found = (each for values in _levels(value) for each in values)
-    return any(type(each) in _CONTAINERS and id(each) in ids for each in found)
+    inside = (filter(_is_container, values) for values in _levels(value))
+    return any(not ids.isdisjoint(map(id, containers)) for containers in inside)
 
 
 def data_facts(
@@ -88,6 +93,10 @@ def data_facts(
         names = [name for name, _ in items] if isinstance(value, dict) else len(items)
         own = digest_of(kind.encode(), marshal.dumps(names, _MARSHAL_VERSION))
     return Facts(digest.hex(), kind, text, own.hex(), tuple(children))
+
+
+def _is_container(value: Any) -> bool:
+    return type(value) in _CONTAINERS
 
 
 def _items(value: Any) -> list[Any]:

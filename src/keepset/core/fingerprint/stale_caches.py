@@ -6,55 +6,56 @@ variable of the function has changed since: then the program goes on with result
 
 from __future__ import annotations
 
+import os
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Protocol
+from typing import Any
 
-from keepset.core.fingerprint.sketch import Part
+from keepset.core.fingerprint.mask import Mask
 from keepset.core.fingerprint.vertex import Vertex
 
 # Of each cached function, the digest with which it was seen first, and whether it had others since.
 _seen: dict[int, tuple[weakref.ref[Any], bytes, bool]] = {}
 
-_counted: ContextVar[frozenset[int]] = ContextVar("stale", default=frozenset())
-
-
-class Mask(Protocol):
-    """What of a graph moves."""
-
-    def hides(self, vertex: Vertex) -> bool: ...
-
-    def hides_part(self, vertex: Vertex, part: Part) -> bool: ...
-
-    def hidden_keys(self, vertex: Vertex) -> frozenset[Any]: ...
+_stale: ContextVar[frozenset[int]] = ContextVar("stale", default=frozenset())
+# Which results a stale cache holds is not known: what is made of them is for this process alone.
+_THIS_PROCESS = os.urandom(16)
 
 
 @contextmanager
 def counting_stale(ids: frozenset[int]) -> Iterator[None]:
     """Count that these caches hold results of several versions."""
-    token = _counted.set(ids)
+    token = _stale.set(ids)
     try:
         yield
     finally:
-        _counted.reset(token)
+        _stale.reset(token)
 
 
-def is_counted_stale(value: Any) -> bool:
-    return id(value) in _counted.get()
+def stale_mark(value: Any) -> bytes | None:
+    """What a cache counts by that holds results of several versions; None for others."""
+    return _THIS_PROCESS if id(value) in _stale.get() else None
 
 
-def stale_caches(vertices: Iterable[Vertex], moving: Mask) -> frozenset[int]:
+def stale_caches(
+    vertices: Iterable[Vertex], moving: Mask, digest: Callable[[Any], bytes]
+) -> frozenset[int]:
     """The ids of cached functions that hold results of several versions; remembers this one.
 
     Of those that lead to state of the functions' own, which moves, nothing can be said.
+
+    Args:
+        vertices: Those of a graph.
+        moving: What its functions write.
+        digest: That of a function alone, whatever else the pipeline reads or ignores.
     """
     found = set()
     for vertex in vertices:
         if vertex.sketch is None or vertex.sketch.kind != "cached function":
             continue
-        if not _leads_to(vertex, moving) and _is_stale(vertex.value, vertex.digest):
+        if not _leads_to(vertex, moving) and _is_stale(vertex.value, digest(vertex.value)):
             found.add(id(vertex.value))
     return frozenset(found)
 

@@ -1,27 +1,36 @@
-"""Unread: own state that no function reads, such as a counter of calls, and so never counts."""
+"""Unread: own state that no function reads, such as a counter of calls, and so never counts.
+
+It must be certain. So only numbers that are counted up and Python's own containers that are added
+to are looked at: nothing that is done to them can fail, or do anything else, because of what they
+hold. They must be reached by one name alone, a variable or an attribute of an object of a plain
+class.
+"""
 
 from __future__ import annotations
 
-import builtins
-import logging
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterator
-from contextlib import suppress
-from types import FunctionType, MethodType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
+
+import numpy as np
 
 from keepset.core.fingerprint.functions import reads_of_function
 from keepset.core.fingerprint.graph import Graph
-from keepset.core.fingerprint.origin import function_behind, is_library_class
+from keepset.core.fingerprint.objects import is_plain_class
+from keepset.core.fingerprint.origin import function_behind
 from keepset.core.fingerprint.own_state import OwnState
 from keepset.core.fingerprint.reads import Reads
 from keepset.core.fingerprint.sketch import Part
 from keepset.core.fingerprint.vertex import Vertex
 
 # By these, a variable or an attribute can be read without its name in the code.
-_ANY_NAME = {"__dict__", "__globals__", "eval", "exec", "f_globals", "globals", "locals", "vars"}
-# What may run where an attribute is set or read.
-_HOOKS = ("__setattr__", "__getattr__", "__getattribute__")
+_ANY_NAME = {
+    *("__dict__", "__getattribute__", "__globals__", "attrgetter", "eval", "exec", "f_globals"),
+    *("getattr", "globals", "locals", "vars"),
+}
+_NUMBERS = (int, float, np.number)
+_ADDED_TO = (dict, list, set, deque)
 
 
 class Unread:
@@ -56,7 +65,7 @@ class _Search:
             vertex.value: reads
             for vertex in graph.vertices
             if type(vertex.value) is FunctionType
-            and (reads := _without_speeches(vertex.value)) is not None
+            and (reads := reads_of_function(vertex.value)) is not None
         }
         self._by_id = {id(vertex.value): vertex for vertex in graph.vertices}
         self._above: dict[int, list[tuple[Vertex, Part]]] = defaultdict(list)
@@ -64,7 +73,12 @@ class _Search:
             for part, inner in vertex.edges:
                 if inner is not None:
                     self._above[id(inner.value)].append((vertex, part))
-        self._roots = {id(root.value) for root in graph.roots}
+        # Modules that are used as a whole, by the id of their namespace.
+        self._modules = {
+            id(vars(vertex.value))
+            for vertex in graph.vertices
+            if isinstance(vertex.value, ModuleType)
+        }
         self._attributes = frozenset[str]().union(*(r.attributes for r in self._functions.values()))
 
     @property
@@ -76,109 +90,98 @@ class _Search:
     def run(self, moving: OwnState) -> Unread:
         found = Unread()
         for owner, name in moving.names:
-            if self._is_unread_name(owner, name):
+            if self._is_unread_number(owner, name):
                 found.names.add((owner, name))
         for key in {*moving.values, *moving.items, *moving.keys}:
             if self._is_unread_container(key):
                 found.values.add(key)
         return found
 
-    def _is_unread_name(self, owner: int, name: str) -> bool:
-        value = self._by_id.get(owner)
-        if value is not None and not isinstance(value.value, FunctionType):
-            return self._is_unread_attribute(value, name)
-        holders = list(self._holders(owner, name))
-        if any(not is_library_class(type(item)) for item in self._bound(owner, name)):
-            return False  # its class may do anything where it is written to
-        # A variable of a module may be read as an attribute of it, too.
-        is_read = any(known in reads.names for known, reads in holders)
-        return bool(holders) and not is_read and name not in self._attributes
+    def _is_unread_number(self, owner: int, name: str) -> bool:
+        vertex = self._by_id.get(owner)
+        if vertex is not None:
+            value = _own_attributes(vertex.value).get(name)
+            return isinstance(value, _NUMBERS) and self._is_unread_attribute(vertex, name)
+        bound = list(self._bound(owner, name))
+        if owner in self._modules or not bound or name in self._attributes:
+            return False
+        return all(
+            isinstance(value, _NUMBERS) and known not in reads.names
+            for known, value, reads in bound
+        )
 
-    def _holders(self, owner: int, name: str) -> Iterator[tuple[str, Reads]]:
-        """The functions that have a variable, and what they call it."""
+    def _bound(self, owner: int, name: str) -> Iterator[tuple[str, Any, Reads]]:
+        """The functions that have a variable: what they call it, and what it stands for now."""
         for function, reads in self._functions.items():
             if name:
                 if id(function.__globals__) == owner:
-                    yield name, reads
+                    yield name, function.__globals__.get(name), reads
                 continue
             cells = function.__closure__ or ()
             for free, cell in zip(function.__code__.co_freevars, cells, strict=True):
                 if id(cell) == owner:
-                    yield free, reads
-
-    def _bound(self, owner: int, name: str) -> Iterator[Any]:
-        """What a variable stands for now."""
-        for function in self._functions:
-            if name and id(function.__globals__) == owner and name in function.__globals__:
-                yield function.__globals__[name]
-            for cell in function.__closure__ or ():
-                if id(cell) == owner and not name:
-                    with suppress(ValueError):
-                        yield cell.cell_contents
+                    yield free, _content(cell), reads
 
     def _is_unread_attribute(self, vertex: Vertex, name: str) -> bool:
+        """Whether functions use an object of a plain class, and not this attribute of it."""
         kind = type(vertex.value)
-        if name in self._attributes or is_library_class(kind) or isinstance(vertex.value, type):
+        if name in self._attributes or not is_plain_class(kind):
             return False
-        if any(hook in vars(base) for base in kind.__mro__[:-1] for hook in _HOOKS):
-            return False
-        return self._is_used_by_attributes(vertex)
-
-    def _is_used_by_attributes(self, vertex: Vertex) -> bool:
-        """Whether functions use an object only for single attributes of it."""
         for above, part in self._above[id(vertex.value)]:
             if isinstance(above.value, MethodType) and part.label == "self":
                 continue
-            name = part.label.partition(" ")[2]
-            reads = self._functions.get(above.value) if _is_function(above.value) else None
-            if reads is None or part.binding is None or "." in name or name in reads.bare:
+            if not self._is_only_for_attributes(above, part):
                 return False
-        for kind in type(vertex.value).__mro__:
-            for item in vars(kind).values():
-                function = function_behind(item)
-                reads = self._functions.get(function) if _is_function(function) else None
-                if reads is not None and set(function.__code__.co_varnames[:1]) & reads.bare:
-                    return False
-        return True
+        methods = (function_behind(item) for base in kind.__mro__ for item in vars(base).values())
+        return not any(self._uses_self(each) for each in methods if type(each) is FunctionType)
+
+    def _is_only_for_attributes(self, above: Vertex, part: Part) -> bool:
+        """Whether a function uses a variable only for single attributes of what it holds."""
+        reads = self._functions.get(above.value) if type(above.value) is FunctionType else None
+        name = part.label.partition(" ")[2]
+        return reads is not None and part.binding is not None and name not in reads.bare | {""}
+
+    def _uses_self(self, method: FunctionType) -> bool:
+        reads = self._functions.get(method)
+        return reads is not None and bool(set(method.__code__.co_varnames[:1]) & reads.bare)
 
     def _is_unread_container(self, key: int) -> bool:
-        if key in self._roots or key not in self._by_id:
+        vertex = self._by_id.get(key)
+        if vertex is None or type(vertex.value) not in _ADDED_TO:
             return False
-        if not is_library_class(type(self._by_id[key].value)):
+        if getattr(vertex.value, "maxlen", None) is not None:
             return False
         above = self._above[key]
-        for vertex, part in above:
-            name = part.label.partition(" ")[2]
-            if part.binding is not None and _is_function(vertex.value) and "." not in name:
-                reads = self._functions.get(vertex.value)
-                if reads is None or name in reads.names:
-                    return False
-            elif part.label.startswith("attribute ") and not _is_function(vertex.value):
-                if not self._is_unread_attribute(vertex, name):
-                    return False
-            else:
-                return False
-        return bool(above)
+        return bool(above) and all(
+            self._is_unread_place(*each) and not self._may_miss_place(vertex.value, each[1])
+            for each in above
+        )
+
+    def _may_miss_place(self, value: Any, part: Part) -> bool:
+        """Whether an item is assigned to a place of a list, which may not be there."""
+        name = part.label.partition(" ")[2]
+        placed = frozenset[str]().union(*(reads.placed for reads in self._functions.values()))
+        return type(value) is not dict and name in placed
+
+    def _is_unread_place(self, above: Vertex, part: Part) -> bool:
+        name = part.label.partition(" ")[2]
+        if type(above.value) is FunctionType:
+            reads = self._functions.get(above.value)
+            is_variable = part.binding is not None and part.binding[0] not in self._modules
+            return reads is not None and is_variable and name not in reads.names
+        return part.label.startswith("attribute ") and self._is_unread_attribute(above, name)
 
 
-def _is_function(value: Any) -> bool:
-    return type(value) is FunctionType
+def _own_attributes(value: Any) -> dict[str, Any]:
+    try:
+        found = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
-def _without_speeches(function: FunctionType) -> Reads | None:
-    """What a function reads, apart from what it only prints or logs."""
-    reads = reads_of_function(function)
-    if reads is None:
+def _content(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
         return None
-    names, attributes, bare = set(reads.names), set(reads.attributes), set(reads.bare)
-    for speech in reads.speeches:
-        if not _speaks(function, speech.speaker):
-            names |= speech.reads.names | {speech.speaker}
-            attributes |= speech.reads.attributes
-            bare |= speech.reads.bare
-    return Reads(frozenset(names), frozenset(attributes), frozenset(bare))
-
-
-def _speaks(function: FunctionType, name: str) -> bool:
-    found = function.__globals__.get(name, getattr(builtins, name, None))
-    return found is print or found is logging or isinstance(found, logging.Logger)

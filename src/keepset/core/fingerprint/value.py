@@ -15,7 +15,7 @@ from keepset.core.fingerprint.graph import Graph
 from keepset.core.fingerprint.ignore import Ignore
 from keepset.core.fingerprint.introspection import counting
 from keepset.core.fingerprint.library_state import WithoutLibraryState, has_library_state
-from keepset.core.fingerprint.moment import this_moment
+from keepset.core.fingerprint.moment import is_light, this_moment
 from keepset.core.fingerprint.names import module_sketch
 from keepset.core.fingerprint.objects import object_sketch
 from keepset.core.fingerprint.origin import library_version
@@ -109,24 +109,23 @@ def _graph_and_own_state(
     values: Sequence[tuple[str, Any]], ignore: Ignore | None
 ) -> tuple[Graph, OwnState]:
     """The graph of some values, and what their functions write in it."""
-    opened: frozenset[int] = frozenset()
-    unread: Unread | None = None
     with this_moment():  # arrays are hashed once, also if there is a second graph
-        while True:
-            graph = _graph(values, ignore, opened, unread)
+        graph = _graph(values, ignore)
+        moving = own_state(graph)
+        unread = unread_state(graph, moving)
+        stale = stale_caches(graph.vertices, moving, _function_digest) if not is_light() else ()
+        # Plain data of which a part is own state is looked into, to leave out that part.
+        opens = any(_is_written_inside(vertex, moving) for vertex in graph.data)
+        if unread or stale or opens:
+            with counting_stale(frozenset(stale)):
+                graph = _graph(values, ignore, opens, unread)
             moving = own_state(graph)
-            if stale := stale_caches(graph.vertices, moving):
-                with counting_stale(stale):
-                    graph = _graph(values, ignore, opened, unread)
-                moving = own_state(graph)
-            if unread is None and (unread := unread_state(graph, moving)):
-                continue
             moving.forget(unread.names, unread.values)
-            # Plain data of which a part is own state is looked into, to leave out that part.
-            written = {id(v.value) for v in graph.data if _is_written_inside(v, moving)}
-            if not written:
-                return graph, moving
-            opened |= written
+        return graph, moving
+
+
+def _function_digest(cached: Any) -> bytes:
+    return _graph([("function", cached.__wrapped__)], None).roots[0].digest
 
 
 def _is_written_inside(vertex: Vertex, moving: OwnState) -> bool:
@@ -139,14 +138,14 @@ def _is_written_inside(vertex: Vertex, moving: OwnState) -> bool:
 def _graph(
     values: Sequence[tuple[str, Any]],
     ignore: Ignore | None,
-    opened: frozenset[int],
-    unread: Unread | None,
+    opens_data: bool = False,
+    unread: Unread | None = None,
 ) -> Graph:
     """The graph in which everything counts that the functions in it read of functions."""
     aspects: frozenset[str] = frozenset()
     while True:
         with counting(aspects) as met:
-            graph = Graph(values, _sketch, ignore, opened, unread.holds if unread else None)
+            graph = Graph(values, _sketch, ignore, opens_data, unread.holds if unread else None)
         if aspects.issuperset(met.aspects):
             return graph
         aspects |= met.aspects

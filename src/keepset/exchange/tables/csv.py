@@ -257,7 +257,7 @@ class _CsvRows(TextTable):
         if name in self._exact and may_be_rounded(numbers):
             large = whole_numbers(self._form.texts(data, self._head.names, name))
             if not all(map(is_exact, large)):
-                raise pa.ArrowInvalid(f"{name} has a whole number that float64 would round")
+                raise pa.ArrowInvalid(f"{name} has a whole number that float64 may round")
 
     def complaint(self, record: bytes) -> str:
         names = self._head.names

@@ -122,10 +122,10 @@ class _JsonRows(TextTable):
     def _check_whole(self, record: bytes) -> None:
         found = _object(record)
         if isinstance(found, dict) and self._rounded_number(found) is not None:
-            raise pa.ArrowInvalid("there is a whole number that float64 would round")
+            raise pa.ArrowInvalid("there is a whole number that float64 may round")
 
     def _rounded_number(self, found: dict[str, Any]) -> tuple[str, int] | None:
-        """The first whole number that float64 would round, and its name."""
+        """The first whole number that float64 may round, and its name."""
         for field in self._schema or ():
             for name, number in _whole_among_floats(field.type, found.get(field.name), field.name):
                 if name not in self._rounded and not is_exact(number):

@@ -67,4 +67,4 @@ def fits_unsigned(number: int) -> bool:
 
 def rounded(name: str, number: int | str) -> str:
     """What is wrong with a number that a column of float64 cannot hold."""
-    return f"{name!r} has {number!s:.60}, a whole number that float64 would round"
+    return f"{name!r} has {number!s:.60}, a whole number that float64 may round"

@@ -107,10 +107,11 @@ class Computing:
 
     def _leave_out_failed(self) -> None:
         """Store nothing behind an element that failed: the consumer goes on without it."""
-        self._has_failed = False
         if self._pass is not None:
             self._commit_rest()  # before the warning, which may be an error
+            self._has_failed = False
             warn_user(failed_text(self._position, self._url))
+        self._has_failed = False
 
     def _check_disturbed(self, identity: PassIdentity) -> None:
         if identity.is_disturbed and self._pass is not None:
@@ -211,8 +212,9 @@ class Computing:
 
     @property
     def _has_given_all(self) -> bool:
-        reads = any(each.reads_to_count for each in self._node.walk())
-        return not reads and self._position == self._node.cardinality()
+        # A number that a user has promised is not a fact.
+        unsure = any(each.reads_to_count or each.promises_count for each in self._node.walk())
+        return not unsure and self._position == self._node.cardinality()
 
     def _commit_rest(self) -> None:
         """Commit what was added since the last commit, as the consumer has stopped early."""

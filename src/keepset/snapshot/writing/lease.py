@@ -97,7 +97,10 @@ class Lease:
             self._beat()
             # The thread must not hold the lease: one that nothing else holds is over.
             self._thread = threading.Thread(
-                target=_go_on, args=(ref(self), self._released), name="keepset-lease", daemon=True
+                target=_go_on,
+                args=(ref(self), self._released, store, self._name),
+                name="keepset-lease",
+                daemon=True,
             )
             self._thread.start()
         except BaseException:
@@ -108,7 +111,11 @@ class Lease:
 
     def _beat(self) -> None:
         holder = this_holder(self._run, self._since)
-        self._store.put(f"{FOLDER}{self._run}.json", json.dumps(asdict(holder)).encode())
+        self._store.put(self._name, json.dumps(asdict(holder)).encode())
+
+    @property
+    def _name(self) -> str:
+        return f"{FOLDER}{self._run}.json"
 
     def is_held_up(self, owner: object) -> bool:
         """Whether it was taken in this thread, for another owner."""
@@ -132,13 +139,16 @@ class Lease:
     def _remove(self) -> None:
         let_go(self._run)
         with suppress(StorageError):
-            self._store.delete([f"{FOLDER}{self._run}.json"])
+            self._store.delete([self._name])
 
 
-def _go_on(lease: ref[Lease], released: threading.Event) -> None:
+def _go_on(lease: ref[Lease], released: threading.Event, store: Store, name: str) -> None:
     while not released.wait(BEAT_S):
         found = lease()
         if found is None:
+            # It was dropped by an interrupt, and speaks for a writer that is no more.
+            with suppress(StorageError):
+                store.delete([name])
             return
         # A writer that cannot reach the store cannot commit either, and will hear of it there.
         with suppress(StorageError):
