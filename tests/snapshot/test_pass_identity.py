@@ -394,6 +394,31 @@ def test_an_alias_does_not_let_a_pass_go_on_behind_what_another_process_stored(
         assert values(dataset(program(text).function)) == [0, 0, 0, 1, 0]
 
 
+ABSENT = {
+    "attribute": "class B:\n    def __call__(self, x):\n        self.used = getattr(self, 'used', 0) + 1\n        return self.used\nfunction = B()",
+    "key": "STATS = {}\ndef function(x):\n    STATS['n'] = STATS.get('n', 0) + 1\n    return STATS['n']",
+    "global": "def function(x):\n    global n\n    try: n += 1\n    except NameError: n = 1\n    return n",
+    "attribute of a function": "def function(x):\n    function.n = getattr(function, 'n', 0) + 1\n    return function.n",
+}
+
+
+@pytest.mark.parametrize("text", ABSENT.values(), ids=ABSENT)
+def test_state_that_is_not_there_yet_is_own_state(tmp_path: Path, text: str) -> None:
+    def dataset() -> ks.Dataset:
+        return ks.Dataset.range(10).map(program(text).function).snapshot(tmp_path)
+
+    values(dataset().take(4))
+    forget_aliases()
+    with pytest.warns(UserWarning, match="starts over: its functions hold state"):
+        assert values(dataset()) == list(range(1, 11))
+    other = tmp_path / "other"
+    twice = ks.Dataset.range(10).map(program(text).function).snapshot(other)
+    with pytest.warns(UserWarning, match="another pass has run functions"):
+        list(ks.Dataset.zip((twice, twice)))
+    again = ks.Dataset.range(10).map(program(text).function).snapshot(other)
+    assert values(again) == list(range(1, 11))
+
+
 class Vocabulary:
     def __init__(self, known: dict[int, int]) -> None:
         self.known = known

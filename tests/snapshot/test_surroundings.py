@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -327,36 +324,6 @@ def test_an_interrupt_while_a_pass_begins_leaves_no_writer_behind(
             list(ds)
     list(ds)
     assert ks.explain(ds, place("a")).is_complete
-
-
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers on this system")
-def test_interrupts_at_random_moments_leave_no_writer_behind(tmp_path: Path) -> None:
-    program = """
-import random, signal, sys, keepset as ks
-def f(x): return x + 1
-def alarm(*_): raise KeyboardInterrupt
-signal.signal(signal.SIGALRM, alarm)
-r = random.Random(int(sys.argv[2]))
-for t in range(40):
-    path = f"{sys.argv[1]}/{t}"
-    ds = ks.Dataset.range(300).map(f).snapshot(path)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, r.random() * .02)
-        list(ds)
-    except KeyboardInterrupt: pass
-    finally: signal.setitimer(signal.ITIMER_REAL, 0)
-    assert [int(x) for x in ds] == list(range(1, 301)), t
-    list(ds)
-    assert ks.explain(ds, path).is_complete, (t, str(ks.explain(ds, path)))
-"""
-    for seed in range(2):
-        done = subprocess.run(
-            [sys.executable, "-c", program, str(tmp_path / str(seed)), str(seed)],
-            capture_output=True,
-            text=True,
-            env=os.environ | {"PYTHONWARNINGS": "ignore"},
-        )
-        assert done.returncode == 0, done.stderr
 
 
 # What explain says

@@ -409,6 +409,8 @@ NONE = {
     "seeded Random": "import random\ndef f(x): return random.Random(3).random()",
     "written file": "def f(x):\n    with open('log.txt', 'a') as log: log.write(x)\n    return x",
     "written file by keyword": "def f(x):\n    with open('log.txt', mode='w') as log: log.write(x)\n    return x",
+    "methods of a seeded generator": "import random\nimport numpy as np\ndef f(x): return random.Random(int(x)).randint(0, 9) + np.random.RandomState(int(x)).rand()",
+    "a stream in memory": "import io, gzip\nimport numpy as np\ndef f(x): return np.load(io.BytesIO(x)), gzip.GzipFile(fileobj=io.BytesIO(x))",
     "a seed that is a variable": "import numpy as np\nSEED = 3\ndef f(x): return np.random.default_rng(SEED).random()",
     "strftime of a time": "import time\ndef f(x): return time.strftime('%Y', time.gmtime(x))",
     "other methods of paths": "from pathlib import Path\ndef f(x): return Path('a').parent.name",

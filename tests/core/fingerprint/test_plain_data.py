@@ -128,6 +128,7 @@ INSIDE = {
     "an inner dict grows": "COUNTS = {'a': {}, 'b': [0] * 9000}\ndef f(x):\n    COUNTS['a'][int(x)] = 1\n    return x",
     "an inner list grows": "SEEN = [[], [0] * 9000]\ndef f(x):\n    SEEN[0].append(int(x))\n    return x",
     "an item is replaced": "STATE = {'n': 0, 'rows': [[i] for i in range(9000)]}\ndef f(x):\n    STATE['n'] += 1\n    return x",
+    "a list that is only added to grows": "SEEN = []\nALL = {'seen': SEEN, 'rows': [0] * 9000}\ndef f(x):\n    SEEN.append(int(x))\n    return x + 0 * len(ALL)",
     "all of it grows": "SEEN = [0] * 9000\ndef f(x):\n    SEEN.append(int(x))\n    return x",
 }
 

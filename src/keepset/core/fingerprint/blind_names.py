@@ -6,7 +6,7 @@ import functools
 import sys
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
-from types import MethodType
+from types import BuiltinMethodType, MethodType
 from typing import Any
 
 from keepset.core.fingerprint.targets import Dotted, Made
@@ -183,6 +183,9 @@ _METHODS = {
 }
 
 
+_BOUND = (MethodType, BuiltinMethodType)
+
+
 @record
 class Spot:
     """Something that a fingerprint cannot see through: its full name and kind."""
@@ -204,10 +207,14 @@ def spot_of(value: Any) -> Spot | None:
         return _named(value.name)
     while isinstance(value, functools.partial):
         value = value.func
+    owner = getattr(value, "__self__", None) if isinstance(value, _BOUND) else None
     if isinstance(value, MethodType):
         value = value.__func__  # class methods are bound anew each time
     known = _known(_loaded()).get(id(value))
-    return known[1] if known is not None and known[0] is value else None
+    if known is None or known[0] is not value:
+        return None
+    # random.random is a method of a generator: that of another one is something else.
+    return known[1] if known[2] is None or known[2] is owner else None
 
 
 @functools.lru_cache(maxsize=1024)
@@ -233,9 +240,9 @@ def _all_modules() -> tuple[str, ...]:
 
 
 @functools.lru_cache(maxsize=8)
-def _known(loaded: tuple[tuple[str, int], ...]) -> dict[int, tuple[Any, Spot]]:
-    """The objects that the names of loaded modules lead to."""
-    found: dict[int, tuple[Any, Spot]] = {}
+def _known(loaded: tuple[tuple[str, int], ...]) -> dict[int, tuple[Any, Spot, Any]]:
+    """The objects that the names of loaded modules lead to, and what they must be bound to."""
+    found: dict[int, tuple[Any, Spot, Any]] = {}
     names = {name for name, _ in loaded}
     for kind, modules in _KINDS.items():
         for module in (name for name in modules if name in names):
@@ -244,9 +251,11 @@ def _known(loaded: tuple[tuple[str, int], ...]) -> dict[int, tuple[Any, Spot]]:
                     full = f"{module}.{name}"
                     if full not in _NOT_MEANT:
                         function = getattr(value, "__func__", value)
-                        found.setdefault(id(function), (function, Spot(full, kind)))
+                        owner = value.__self__ if isinstance(value, MethodType) else None
+                        owner = None if isinstance(owner, type) else owner
+                        found.setdefault(id(function), (function, Spot(full, kind), owner))
     vars_spot = Spot("builtins.vars", "code")
-    found[id(vars)] = vars, vars_spot
+    found[id(vars)] = vars, vars_spot, None
     return found
 
 

@@ -7,6 +7,7 @@ What is used is known by the object that a name leads to, and not by how it is s
 from __future__ import annotations
 
 import functools
+import io
 from collections import defaultdict
 from collections.abc import Iterator
 from types import FunctionType
@@ -26,7 +27,7 @@ from keepset.core.fingerprint.file_arguments import CONSTANT, DERIVED, ELEMENT, 
 from keepset.core.fingerprint.functions import effects_of_function
 from keepset.core.fingerprint.ignore import SEPARATOR, Ignore
 from keepset.core.fingerprint.origin import is_library_class
-from keepset.core.fingerprint.targets import Bindings, Targets
+from keepset.core.fingerprint.targets import Bindings, Made, Targets
 from keepset.core.fingerprint.vertex import Vertex
 from keepset.core.fingerprint.writers import is_global_generator, is_random_generator
 
@@ -216,7 +217,16 @@ class _Search:
             return len(call.constants) < 2 and not call.keywords
         if spot.kind == "random" and any(name == "generator" for name, _ in call.keywords):
             return False  # torch.rand(3, generator=...)
+        if spot.kind == "file" and self._is_in_memory(function, call, bound):
+            return False
         return not (spot.kind == "file" and _only_writes(call, 1))
+
+    def _is_in_memory(self, function: FunctionType, call: Call, bound: Bindings) -> bool:
+        """Whether what is opened is a stream that the function makes: ``np.load(BytesIO(x))``."""
+        given = [paths for name, paths in call.keywords if name == "fileobj"]
+        paths = frozenset[Any]().union(*given, *call.arguments[:1])
+        found = self._targets.of_all(function, paths, bound)
+        return any(isinstance(each, Made) and issubclass(each.kind, io.IOBase) for each in found)
 
     def _first_is_none(self, function: FunctionType, call: Call, bound: Bindings) -> bool:
         """Whether the seed is None, as a constant or as a variable."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import logging
 import sys
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +17,7 @@ _VECTORIZE = ("pyfunc", "otypes", "signature", "excluded")
 # the builtin class, because the user's class may have others. Subclasses come first.
 _BASES: list[tuple[type, str, Callable[[Any], Any]]] = [
     (OrderedDict, "mapping", lambda value: dict(OrderedDict.items(value))),
+    (defaultdict, "mapping", lambda value: (dict(dict.items(value)), value.default_factory)),
     (dict, "mapping", lambda value: dict(dict.items(value))),
     (list, "list", lambda value: list(list.__iter__(value))),
     (set, "set", lambda value: frozenset(set.__iter__(value))),

@@ -117,6 +117,14 @@ class Graph:
                     todo.append(inner)
         return [vertex for vertex in self._vertices.values() if vertex in found]
 
+    def left_out_names(self) -> Iterator[tuple[int, str]]:
+        """The names whose values do not count, by what holds them."""
+        for vertex in self._vertices.values():
+            for part, _ in vertex.edges:
+                if type(part.value) is _LeftOut:
+                    word, _, name = part.label.partition(" ")
+                    yield part.binding or (id(vertex.value), name if word == "attribute" else "")
+
     def refuse(self, mask: Mask) -> None:
         """Raise FingerprintError for a value without content, unless the mask hides all ways to it.
 

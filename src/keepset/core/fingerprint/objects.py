@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import abc
 import copyreg
+import dis
 import enum
 import functools
 import typing
@@ -16,7 +17,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from functools import partial
 from operator import itemgetter
-from types import GetSetDescriptorType, MemberDescriptorType
+from types import FunctionType, GetSetDescriptorType, MemberDescriptorType
 from typing import Any
 
 import numpy as np
@@ -340,11 +341,21 @@ def _is_empty_hook(kind: type, name: str, item: Any) -> bool:
 
 
 def _derived(kind: type) -> set[str]:
-    return {
-        name
-        for base in kind.__mro__
-        for name, item in list(vars(base).items())
-        if type(item) is functools.cached_property
+    """The names of what follows from the rest: of cached properties that nothing else assigns."""
+    names: dict[str, Any] = {}
+    for base in kind.__mro__:
+        for name, item in list(vars(base).items()):
+            names.setdefault(name, item)
+    found = {name for name, item in names.items() if type(item) is functools.cached_property}
+    if not found:
+        return found
+    functions = (item for base in kind.__mro__ for item in list(vars(base).values()))
+    return found - {
+        step.argval
+        for function in functions
+        if isinstance(function, FunctionType)
+        for step in dis.get_instructions(function)
+        if step.opname == "STORE_ATTR"
     }
 
 

@@ -81,10 +81,27 @@ class OwnState:
         for each in values & self.keys.keys():
             del self.keys[each]
 
-    @property
-    def places(self) -> frozenset[Any]:
-        """All of them, to find out whether two pipelines share some."""
-        return frozenset({*self.values, *self.items, *self.keys, *self.names})
+    def places_in(self, graph: Graph) -> frozenset[Any]:
+        """Those that count in a graph, also names that are not bound yet: a pass may move them.
+
+        What the user ignores, and what functions write elsewhere, is not among them.
+        """
+        reached = {id(vertex.value) for vertex in graph.vertices}
+        spaces = {id(v.value.__globals__) for v in graph.vertices if _is_function(v.value)}
+        spaces |= {
+            id(cell)
+            for vertex in graph.vertices
+            if _is_function(vertex.value)
+            for cell in vertex.value.__closure__ or ()
+        }
+        left_out = set(graph.left_out_names())
+        names = {
+            (owner, name)
+            for owner, name in self.names
+            if (owner in reached or owner in spaces) and (owner, name) not in left_out
+        }
+        contents = {*self.values, *self.items, *self.keys} & reached
+        return frozenset({*contents, *names})
 
     def hides(self, vertex: Vertex) -> bool:
         return id(vertex.value) in self.values or id(vertex.value) in self.items
@@ -106,6 +123,10 @@ class OwnState:
         if key in self.items and word not in ("attribute", "class"):
             return True
         return word in ("attribute", "method") and (key, name) in self.names
+
+
+def _is_function(value: Any) -> bool:
+    return type(value) is FunctionType
 
 
 def own_state(graph: Graph) -> OwnState:

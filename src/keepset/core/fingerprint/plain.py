@@ -134,7 +134,9 @@ def _named(value: Any) -> Sketch | None:
         return None
     if "pathlib" in sys.modules and isinstance(value, sys.modules["pathlib"].PurePath):
         text = value.as_posix()
-        return Sketch("path", f"path {text}", text.encode("utf-8", "surrogatepass"))
+        flavour = b"windows" if isinstance(value, sys.modules["pathlib"].PureWindowsPath) else b""
+        own = flavour + text.encode("utf-8", "surrogatepass")
+        return Sketch("path", f"path {text}", own)
     if isinstance(value, logging.Logger):
         # Loggers say things and change nothing.
         return Sketch("logger", f"logger {value.name}")

@@ -125,7 +125,9 @@ class _Search:
     def _is_unread_attribute(self, vertex: Vertex, name: str) -> bool:
         """Whether functions use an object of a plain class, and not this attribute of it."""
         kind = type(vertex.value)
-        if name in self._attributes or not is_plain_class(kind):
+        # Methods that dataclasses writes read all fields, and are not among the functions.
+        is_dataclass = hasattr(kind, "__dataclass_fields__")
+        if name in self._attributes or is_dataclass or not is_plain_class(kind):
             return False
         for above, part in self._above[id(vertex.value)]:
             if isinstance(above.value, MethodType) and part.label == "self":

@@ -76,6 +76,7 @@ def fingerprints_of_values(
     """
     graph, moving = _graph_and_own_state(values, ignore)
     graph.refuse(moving)
+    places = moving.places_in(graph)
     fixed = graph.digests_without(moving) if moving else {}
     firm = fixed
     if any(map(has_library_state, graph.vertices)):
@@ -94,7 +95,7 @@ def fingerprints_of_values(
             versions=dict(sorted(map(library_version, libraries))),
             fixed=fixed.get(root, root.digest).hex(),
             firm=firm.get(root, root.digest).hex(),
-            places=moving.places,
+            places=places,
         )
         result.append(counting_versions(facts) if strict else facts)
     return result
@@ -112,11 +113,14 @@ def _graph_and_own_state(
     with this_moment():  # arrays are hashed once, also if there is a second graph
         graph = _graph(values, ignore)
         moving = own_state(graph)
-        unread = unread_state(graph, moving)
-        stale = stale_caches(graph.vertices, moving, _function_digest) if not is_light() else ()
         # Plain data of which a part is own state is looked into, to leave out that part.
         opens = any(_is_written_inside(vertex, moving) for vertex in graph.data)
-        if unread or stale or opens:
+        if opens:
+            graph = _graph(values, ignore, opens)
+            moving = own_state(graph)
+        unread = unread_state(graph, moving)
+        stale = stale_caches(graph.vertices, moving, _function_digest) if not is_light() else ()
+        if unread or stale:
             with counting_stale(frozenset(stale)):
                 graph = _graph(values, ignore, opens, unread)
             moving = own_state(graph)

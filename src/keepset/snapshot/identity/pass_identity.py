@@ -198,7 +198,7 @@ class PassIdentity:
     @property
     def has_own_state(self) -> bool:
         """Whether there is state that the functions of the pipeline move themselves."""
-        return self._begun is not None and self._begun.facts.fixed != self._begun.facts.digest
+        return self._begun is not None and bool(self._begun.facts.places)
 
     def note_first_element(self) -> None:
         """Take the identity again: objects of a library may settle when they are first used."""
