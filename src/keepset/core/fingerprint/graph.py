@@ -101,10 +101,6 @@ class Graph:
     def vertices(self) -> list[Vertex]:
         return list(self._vertices.values())
 
-    @property
-    def libraries(self) -> set[str]:
-        return {v.sketch.library for v in self._vertices.values() if v.sketch and v.sketch.library}
-
     def reachable(self, root: Vertex) -> list[Vertex]:
         """What one of the roots leads to."""
         if len(self.roots) == 1:

@@ -43,10 +43,6 @@ def canonical_source(node: FunctionNode) -> str:
     return text if len(text) <= _MAX_SOURCE else text[:_MAX_SOURCE] + "\n..."
 
 
-def has_docstring(node: FunctionNode) -> bool:
-    return not isinstance(node, ast.Lambda) and ast.get_docstring(node, clean=False) is not None
-
-
 def _normalised(node: FunctionNode, reads_texts: bool = False) -> FunctionNode:
     copy: Any = _Normaliser(reads_texts).visit(_copied(node))
     copy.args.defaults = []

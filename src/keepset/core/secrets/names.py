@@ -137,7 +137,7 @@ def strength_of_name(name: str) -> int:
     return max(_of_keys(words, joined), _of_passes(words), _of_ids(words, joined))
 
 
-# Their addresses let in whoever knows them.
+# Their addresses are all that a caller needs.
 _URLS: Final = ("webhook", "sas", "presigned", "signed")
 
 
@@ -166,7 +166,7 @@ def _of_passes(words: list[str]) -> int:
 
 
 def _of_ids(words: list[str], joined: set[str]) -> int:
-    """That of what lets in whoever shows it: ids of sessions, signatures and tokens of services."""
+    """That of what a caller is let in by: ids of sessions, signatures and tokens of services."""
     if joined & _SESSIONS or words[-1].endswith("sessid") or words[-1] == "sas":
         return WEAK
     if words[-1] == "pat":

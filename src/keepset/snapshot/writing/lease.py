@@ -25,7 +25,7 @@ EXPIRY_S = 60.0
 
 
 # The runs of this process that have a lease, and what holds each: a lease that was dropped, by an
-# interrupt between any two steps, speaks for nobody.
+# interrupt between any two steps, stands for no writer.
 _held: WeakValueDictionary[str, object] = WeakValueDictionary()
 
 
