@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from keepset import Dataset
+from keepset.core.fingerprint import fingerprint_of_value
 from keepset.errors import StateError
 from keepset.format.log import Log
 from keepset.snapshot.identity.aliases import forget_aliases
@@ -157,6 +158,30 @@ def test_a_tokenizer_is_computed_with_once(tmp_path: Path) -> None:
         return ds.snapshot(tmp_path / "stored")
 
     three_epochs(make, calls, 5)
+
+
+def test_what_a_program_adds_to_a_tokenizer_counts() -> None:
+    from tokenizers import Tokenizer
+    from tokenizers.models import WordLevel
+    from transformers import PreTrainedTokenizerFast
+
+    class Own(PreTrainedTokenizerFast):  # type: ignore[misc]
+        def __init__(self, prompts: Any, **options: Any) -> None:
+            super().__init__(**options)
+            self._prompts = prompts
+
+    def digest(prompts: Any, **added: Any) -> str:
+        rules = Tokenizer(WordLevel({"[UNK]": 0, "a": 1}, unk_token="[UNK]"))
+        tokenizer = Own(prompts, tokenizer_object=rules, unk_token="[UNK]")
+        vars(tokenizer).update(added)
+        before = fingerprint_of_value(tokenizer).digest
+        tokenizer("a b", truncation=True, max_length=4)
+        assert fingerprint_of_value(tokenizer).digest == before
+        return before
+
+    same = digest({"a": 1})
+    assert digest({"a": 1}) == same
+    assert len({same, digest({"a": 2}), digest({"a": 1}, table=[1]), digest({"a": 1}, x={})}) == 4
 
 
 @pytest.mark.parametrize("workers", [0, 2])

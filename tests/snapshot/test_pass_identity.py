@@ -897,3 +897,37 @@ def test_a_call_that_is_ignored_may_be_made_in_a_pass_of_many_commits(
     ds = ks.Dataset.range(30).map(user.function).snapshot(tmp_path / "stored", ignore=ignore)
     assert values(ds) == values(ds) == [3 * i for i in range(30)]
     assert ks.explain(ds, tmp_path / "stored").is_complete
+
+
+SHARED = {
+    "count": "import itertools\nNUMBERS = itertools.count()\ndef f(x):\n    return x + next(NUMBERS)",
+    "mean": "class Mean:\n    def __init__(self):\n        self.total = self.count = 0\n    def __call__(self, x):\n        self.total += x\n        self.count += 1\n        return self.total / self.count\nf = Mean()",
+    "printed": "n = 0\ndef f(x):\n    global n\n    n += 1\n    print(n)\n    return x",
+}
+
+
+@pytest.mark.parametrize("text", SHARED.values(), ids=SHARED)
+def test_pipelines_that_move_the_same_state_in_turns_are_warned_once_each(
+    tmp_path: Path, text: str
+) -> None:
+    user = program(text)
+    train = ks.Dataset.range(5).map(user.f).snapshot(tmp_path)
+    validation = ks.Dataset.range(100, 103).map(user.f).snapshot(tmp_path)
+    said: list[str] = []
+    for _ in range(4):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            values(train)
+            values(validation)
+        said += [str(each.message) for each in caught]
+    assert len(said) == 2
+    assert all("functions of another pipeline have moved this" in each for each in said)
+
+
+def test_state_that_the_program_sets_anew_is_not_warned_of(tmp_path: Path) -> None:
+    user = program("N = {}\ndef f(x): return N.setdefault(int(x), len(N))")
+    ds = ks.Dataset.range(3).map(user.f).snapshot(tmp_path)
+    for first in range(4):
+        user.N.clear()
+        user.N["start"] = first
+        assert values(ds) == [1, 2, 3]

@@ -15,6 +15,7 @@ from keepset.core.warn import warn_user
 from keepset.format.log import Log, LogState
 from keepset.snapshot.files.source_keeper import SourceKeeper
 from keepset.snapshot.identity.pass_identity import PassIdentity, changes_text
+from keepset.snapshot.identity.shared_state import note_computing, shared_text
 from keepset.snapshot.nearest import nearest
 from keepset.snapshot.reading.kept import Kept
 from keepset.snapshot.reading.opening import fingerprints_at
@@ -100,6 +101,7 @@ class Beginning(NamedTuple):
         if computing is None:
             if state.appends:
                 self.reset(state, _OTHERS)
+            self._warn_of_shared_state()
             kept, computing = None, compute(self.node, self.run)
         if kept is not None:
             _log.info("resume: %s goes on at element %s", self.store.url, f"{len(kept):,}")
@@ -110,6 +112,14 @@ class Beginning(NamedTuple):
             computing.close()
             raise
         return kept, computing
+
+    def _warn_of_shared_state(self) -> None:
+        identity, url = self.identity.identity, self.node.root().url
+        if identity is None or not self.identity.has_own_state:
+            return
+        change = note_computing(url, identity.facts)
+        if change is not None:
+            warn_user(shared_text(change, url))
 
     def _fill(self, state: LogState, run_id: str) -> tuple[Kept | None, Computing | None]:
         """Compute what a repair has dropped."""

@@ -140,6 +140,10 @@ def test_arrow_tables_count_by_schema() -> None:
 def test_the_dictionary_of_a_slice_does_not_count() -> None:
     words = pa.array(["x", "y", "z"]).dictionary_encode()
     assert digest(words[1:]) == digest(pa.array(["y", "z"]).dictionary_encode())
+    halves = pa.chunked_array([words[:2], words[2:].dictionary_decode().dictionary_encode()])
+    assert digest(halves) == digest(pa.chunked_array([words]))
+    nothing = pa.chunked_array([], words.type)
+    assert digest(nothing) != digest(pa.chunked_array([words]))
 
 
 def test_polars_frames_count_by_content() -> None:

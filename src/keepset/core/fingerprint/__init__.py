@@ -12,6 +12,7 @@ from keepset.core.fingerprint.facts import (
     facts_from_json,
     facts_to_json,
 )
+from keepset.core.fingerprint.held_results import counting_results, while_pass_runs
 from keepset.core.fingerprint.ignore import Ignore
 from keepset.core.fingerprint.moment import Moment, once
 from keepset.core.fingerprint.value import fingerprint_of_value, fingerprints_of_values
@@ -24,6 +25,7 @@ __all__ = [
     "Moment",
     "changed_versions",
     "combine",
+    "counting_results",
     "counting_versions",
     "counts_versions",
     "differences",
@@ -32,4 +34,5 @@ __all__ = [
     "fingerprint_of_value",
     "fingerprints_of_values",
     "once",
+    "while_pass_runs",
 ]

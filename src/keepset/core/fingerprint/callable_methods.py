@@ -91,7 +91,10 @@ def unwrapped(item: Any, owner: str = "instance") -> Iterator[tuple[FunctionType
         yield item, owner
         if isinstance(inner := getattr(item, "__wrapped__", None), FunctionType):
             yield from unwrapped(inner, owner)
-    elif isinstance(item, classmethod):
+    elif isinstance(item, classmethod) or (
+        # Python makes a static method of it, and calls it with the class.
+        isinstance(item, staticmethod) and getattr(item.__func__, "__name__", "") == "__new__"
+    ):
         yield from unwrapped(item.__func__, "class")
     elif isinstance(item, property):
         # Its setter runs where the attribute is set.

@@ -44,6 +44,7 @@ _IGNORED = {
     "__qualname__",
     "__static_attributes__",
     "__type_params__",
+    "__slotnames__",  # noted by copyreg when an object is copied
     "__weakref__",
     "_abc_impl",
 }

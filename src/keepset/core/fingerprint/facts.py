@@ -32,8 +32,11 @@ class Facts:
         blind: Of a whole result, what the walk met and cannot see through.
         moves: Whether it is own state.
         places: The ids of what holds own state, and the names in it.
+        has_caches: Whether functions or properties in it hold results for later calls.
+        counts_results: Whether values that caches hold count in it.
+        leaves_out_results: Whether some do not, because they are as functions made them.
 
-    The last five belong to this process: they are neither stored nor compared.
+    The last eight belong to this process: they are neither stored nor compared.
     """
 
     digest: str
@@ -48,6 +51,9 @@ class Facts:
     blind: tuple[Blind, ...] = field(default=(), compare=False, repr=False)
     moves: bool = field(default=False, compare=False, repr=False)
     places: frozenset[Any] = field(default=frozenset(), compare=False, repr=False)
+    has_caches: bool = field(default=False, compare=False, repr=False)
+    counts_results: bool = field(default=False, compare=False, repr=False)
+    leaves_out_results: bool = field(default=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         # Where no own state was found, leaving it out changes nothing.
@@ -102,6 +108,9 @@ def combine(kind: str, text: str, children: Iterable[tuple[str, Facts]]) -> Fact
         firm=digest(lambda child: child.firm),
         blind=tuple(blind),
         places=places,
+        has_caches=any(child.has_caches for _, child in children),
+        counts_results=any(child.counts_results for _, child in children),
+        leaves_out_results=any(child.leaves_out_results for _, child in children),
     )
 
 

@@ -15,6 +15,7 @@ from keepset.core.fingerprint.code import code_digest, version_note
 from keepset.core.fingerprint.dataflow import effects_of
 from keepset.core.fingerprint.effects import Effects
 from keepset.core.fingerprint.extensions import extension_of
+from keepset.core.fingerprint.held_results import result_of_function
 from keepset.core.fingerprint.introspection import annotations_of, aspects_read, counts, meet
 from keepset.core.fingerprint.names import followed, resolved_import
 from keepset.core.fingerprint.origin import (
@@ -142,8 +143,9 @@ def _attributes(value: Any) -> Iterator[Part]:
 
 
 def _cached(value: Any) -> Sketch:
-    # What the cache holds follows from the function, but 1 and 1.0 may share a place in it.
+    # What a memo holds follows from the function, but 1 and 1.0 may share a place in it.
     parts = [part("function", value.__wrapped__), part("parameters", value.cache_parameters())]
+    parts += result_of_function(value)
     if (mark := stale_mark(value)) is not None:
         parts.append(part("results of several versions (call its cache_clear)", mark))
     return Sketch("cached function", "cached function", parts=[*parts, *_attributes(value)])

@@ -34,7 +34,8 @@ _READERS = {
     "doc": {"__doc__", "getdoc"},
     # The order of attributes, of objects as of classes and modules.
     "order": {"__dict__", "vars"},
-    "name": {"__name__", "__qualname__"},
+    # The columns that pandas makes of functions have their names.
+    "name": {"__name__", "__qualname__", "agg", "aggregate"},
 }
 _ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM"}
 _NAMES = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF"}

@@ -1,7 +1,7 @@
 """Objects: instances of any class, by the class and the state that a copy of them would get.
 
 An object's state is what ``__getstate__`` or ``__reduce_ex__`` return, without writing it anywhere;
-values that a ``functools.cached_property`` left behind do not count, as they follow from the rest.
+values that a ``functools.cached_property`` left behind count if they may have been changed.
 A class with ``__keepset_fingerprint__(self)`` decides for itself: what that returns counts.
 """
 
@@ -26,6 +26,7 @@ from keepset.core.fingerprint.bounds import bounded
 from keepset.core.fingerprint.derived import content_of_base
 from keepset.core.fingerprint.extensions import extension_of
 from keepset.core.fingerprint.functions import annotations_read
+from keepset.core.fingerprint.held_results import results_of_properties
 from keepset.core.fingerprint.introspection import counts, counts_left_out
 from keepset.core.fingerprint.library_objects import library_sketch
 from keepset.core.fingerprint.moment import once
@@ -117,6 +118,7 @@ def _simple_object(value: Any, known: _SimpleClass) -> Sketch | None:
         if name not in known.derived:
             label = f"attribute {name}"
             parts.append(Part(label, item, label.encode("utf-8", "surrogatepass")))
+    parts += results_of_properties(value, sorted(known.derived))
     return Sketch("object", known.text, parts=[*parts, *_order_read(attributes)])
 
 
@@ -195,6 +197,8 @@ def _by_state(value: Any) -> Sketch:
     text = shortened(repr(value)) if telling else f"{kind.__name__} object"
     library = library_of(kind) if is_library_class(kind) else ""
     parts = [_class(kind), *_state(value, state), *_order_read(_namespace(value))]
+    if not library:
+        parts += results_of_properties(value, sorted(_derived(kind)))
     if library:
         parts += annotations_read(parts, library)
     return Sketch("object", text, parts=parts, library=library)
@@ -320,7 +324,8 @@ def _own_attributes(value: Any) -> Iterator[Part]:
 def _named_attributes(kind: type, state: dict[str, Any]) -> Iterator[Part]:
     derived = _derived(kind)
     for name, item in sorted(state.items(), key=lambda pair: pair[0]):
-        if name not in derived and not _is_empty_hook(kind, name, item):
+        is_cache = name == "_cache" and library_of(kind) == "pandas" and is_library_class(kind)
+        if name not in derived and not is_cache and not _is_empty_hook(kind, name, item):
             yield part(f"attribute {name}", _machinery(kind, item))
 
 

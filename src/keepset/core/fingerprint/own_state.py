@@ -23,6 +23,7 @@ from keepset.core.fingerprint.sketch import Part
 from keepset.core.fingerprint.targets import (
     Bindings,
     Dotted,
+    Held,
     Inside,
     Made,
     Members,
@@ -33,7 +34,9 @@ from keepset.core.fingerprint.targets import (
 )
 from keepset.core.fingerprint.vertex import Vertex
 from keepset.core.fingerprint.writers import (
+    class_method_writes,
     is_container,
+    is_container_class,
     is_random_generator,
     is_tensor,
     method_writes,
@@ -122,7 +125,7 @@ class OwnState:
         word, _, name = part.label.partition(" ")
         if key in self.items and word not in ("attribute", "class"):
             return True
-        return word in ("attribute", "method") and (key, name) in self.names
+        return word in ("attribute", "cached", "method") and (key, name) in self.names
 
 
 def _is_function(value: Any) -> bool:
@@ -265,7 +268,10 @@ class _Search:
     def _wrote(self, write: Write, value: Any, depth: int) -> None:
         if isinstance(value, Members | Made | Dotted):
             return
-        if isinstance(value, Inside):
+        if isinstance(value, Held):
+            if _writes_held(write, value.kind):
+                self._changed(value)
+        elif isinstance(value, Inside):
             if write.kind not in ("method", "read"):
                 self._changed(value.container)
         elif write.kind == "attr":
@@ -293,6 +299,9 @@ class _Search:
 
     def _wrote_attribute(self, value: Any, name: Any) -> None:
         if isinstance(value, Members | Made | Dotted | Inside):
+            return
+        if isinstance(value, Held):
+            self._changed(value)
             return
         if isinstance(value, Namespace):
             value = value.owner
@@ -367,11 +376,26 @@ class _Search:
             return
         if isinstance(value, Inside):
             value = value.container
+        if isinstance(value, Held):
+            self._state.names.add((id(value.owner), value.name))
+            return
         if isinstance(value, np.ndarray):
             self._state.values.update(self._arrays.get(_memory(value), ()))
         self._state.values.add(id(value))
         if is_random_generator(value) and hasattr(value, "bit_generator"):
             self._state.values.add(id(value.bit_generator))
+
+
+def _writes_held(write: Write, kind: type | None) -> bool:
+    """Whether a write changes what a cache holds, of which at most the class is known."""
+    if write.kind in ("attr", "item"):
+        return True
+    if write.kind == "inplace":
+        # What is not known may be a number, which is not changed.
+        return kind is not None and is_container_class(kind)
+    if write.kind == "read":
+        return kind is not None and hasattr(kind, "default_factory")
+    return write.kind == "method" and class_method_writes(kind, write.name)
 
 
 @functools.lru_cache(maxsize=4096)

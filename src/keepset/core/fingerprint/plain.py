@@ -7,6 +7,7 @@ as dicts. The order of a set does not.
 from __future__ import annotations
 
 import enum
+import gc
 import logging
 import re
 import struct
@@ -98,6 +99,11 @@ def plain_sketch(value: Any) -> Sketch | None:
         return Sketch(kind.__name__, _text(value), own)
     if kind in (tuple, list):
         return _sequence(value)
+    if kind is MappingProxyType:
+        # Only the collector of garbage says what is behind it: perhaps an object of another class.
+        [behind] = gc.get_referents(value) or [{}]
+        if type(behind) is not dict:
+            return Sketch("mapping proxy", "read-only mapping", parts=[part("mapping", behind)])
     if kind in (dict, MappingProxyType):
         return None if is_namespace(value) else _mapping(value, "dict")
     if kind in (OrderedDict, Counter):

@@ -17,16 +17,17 @@ class Part:
 
     ``label`` is for people; ``tag`` counts, and must tell the parts of one value apart where their
     order does not. ``binding`` says what holds the value, for a name that can be bound again: the
-    id of a namespace or of a cell, and the name in it. What is ``optional`` counts if it can.
+    id of a namespace or of a cell, and the name in it. What is ``optional`` counts if it can, what
+    is ``held`` was made by a function for its next call.
     """
 
-    __slots__ = ("binding", "label", "optional", "tag", "value")
+    __slots__ = ("binding", "held", "label", "optional", "tag", "value")
 
     def __init__(
         self, label: str, value: Any, tag: bytes, binding: tuple[int, str] | None = None
     ) -> None:
         self.label, self.value, self.tag, self.binding = label, value, tag, binding
-        self.optional = False
+        self.optional = self.held = False
 
 
 def part(label: str, value: Any) -> Part:

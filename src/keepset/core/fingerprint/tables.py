@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import xxhash
 
 from keepset.core.fingerprint.moment import content_once
@@ -75,8 +76,11 @@ def _index(value: Any, pandas: Any) -> list[Part]:
     if isinstance(value, pandas.RangeIndex):
         return [*parts, part("range", range(value.start, value.stop, value.step))]
     if isinstance(value, pandas.MultiIndex):
-        levels = [value.get_level_values(i) for i in range(value.nlevels)]
-        return parts + [part(f"level {i}", level.array) for i, level in enumerate(levels)]
+        rows = [value.get_level_values(i) for i in range(value.nlevels)]
+        parts += [part(f"level {i}", level.array) for i, level in enumerate(rows)]
+        # The order of the labels shows in `levels`, and in what groups make of it.
+        used = value.remove_unused_levels().levels
+        return [*parts, part("levels", [level.array for level in used])]
     return [*parts, part("values", value.array), part("frequency", getattr(value, "freqstr", None))]
 
 
@@ -128,10 +132,17 @@ def _pyarrow(value: Any, pyarrow: Any) -> Sketch | None:
 
 def _arrow_content(value: Any, pyarrow: Any) -> bytes:
     """128 bits of the values of a column, whatever its chunks and offsets are."""
-    if pyarrow.types.is_dictionary(value.type):
-        value = value.cast(value.type.value_type)  # the dictionary of a slice holds more than it
     chunks = value.chunks if isinstance(value, pyarrow.ChunkedArray) else [value]
     state = xxhash.xxh3_128(repr((len(value), value.null_count)).encode())
+    if pyarrow.types.is_dictionary(value.type):
+        # By its values, and by the order of those of the dictionary that occur.
+        chunks = pyarrow.chunked_array(chunks, value.type).unify_dictionaries().chunks
+        codes = [chunk.indices.drop_null().to_numpy() for chunk in chunks]
+        if codes:
+            used = pyarrow.array(np.unique(np.concatenate(codes)))
+            state.update(_arrow_content(chunks[0].dictionary.take(used), pyarrow))
+        value = value.cast(value.type.value_type)
+        chunks = value.chunks if isinstance(value, pyarrow.ChunkedArray) else [value]
     if _is_flat(value, pyarrow):
         for chunk in chunks:
             width = chunk.type.bit_width // 8

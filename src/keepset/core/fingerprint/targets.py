@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from keepset.core.fingerprint.effects import ANY_KEY, Call, Effects, Path, Paths
+from keepset.core.fingerprint.held_results import RESULT, held_results
 from keepset.core.fingerprint.reach import Imported
 from keepset.core.fingerprint.writers import is_container, is_random_generator, is_tensor
 from keepset.core.record import record
@@ -69,6 +70,18 @@ class Made:
     """A new instance of a class, which is made when the function runs."""
 
     kind: type
+
+
+@record
+class Held:
+    """What a cache holds for later calls, or is going to: that of a function or of a property.
+
+    ``kind`` is the class of the value, if that is known before it is made.
+    """
+
+    owner: Any
+    name: str
+    kind: type | None = None
 
 
 @record
@@ -225,16 +238,25 @@ class Targets:
             if isinstance(called, type | Made):
                 results.append(called if isinstance(called, Made) else Made(called))
                 continue
+            if isinstance(called, Held):
+                results.append(Held(called.owner, called.name))
+                continue
             given, named = self.given(function, arguments, keywords, bindings, depth)
+            returned: list[Any] = []
             for inner, bound in self._runs(called, given, named):
                 effects = self._effects(inner)
                 if effects is not None:
-                    results += self.of_all(inner, effects.returns, bound, depth)
+                    returned += self.of_all(inner, effects.returns, bound, depth)
+            if isinstance(called, functools._lru_cache_wrapper):
+                returned = [*held_results(called), *_held(called, RESULT, returned)]
+            results += returned
         return results
 
     def _step(self, value: Any, step: tuple[Any, ...], depth: int) -> list[Any]:
         if isinstance(value, Inside):
             return [value]
+        if isinstance(value, Held):
+            return self._of_held(value, step)
         match step:
             case ("attr", name):
                 return self._attribute(value, name, depth)
@@ -254,6 +276,14 @@ class Targets:
                 is_path = isinstance(value, Made) or is_path_class(type(value))
                 return [value] if is_path else []
         return []
+
+    def _of_held(self, value: Held, step: tuple[Any, ...]) -> list[Any]:
+        """What is inside of it changes with it; its methods are those of its class."""
+        inside = Held(value.owner, value.name)
+        if step[0] != "attr" or value.kind is None:
+            return [inside]
+        found = in_class(value.kind, step[1])
+        return [MethodType(found, value)] if isinstance(found, FunctionType) else [inside]
 
     def _attribute(self, value: Any, name: str, depth: int) -> list[Any]:
         if isinstance(value, Dotted):
@@ -281,6 +311,10 @@ class Targets:
         if isinstance(value, type):
             return _plain(in_class(value, name), value)
         own = _own_dict(value)
+        found = in_class(type(value), name)
+        if isinstance(found, functools.cached_property):
+            returned = self._returned(found.func, value, depth)
+            return [*([own[name]] if name in own else []), *_held(value, name, returned)]
         if name in own:
             return [own[name]]
         held = registered(value, name)
@@ -323,11 +357,13 @@ class Targets:
         if key == ANY_KEY:
             return _members(value)
         try:
+            if isinstance(value, types.MappingProxyType):
+                return [value[key]]
             if isinstance(value, dict):
                 return [dict.__getitem__(value, key)] if key in value else []
             if isinstance(value, list | tuple | collections.deque) and isinstance(key, int):
                 return [value[key]]
-        except (IndexError, TypeError):
+        except (LookupError, TypeError):
             return []
         return []
 
@@ -337,6 +373,13 @@ class Targets:
         if effects is None or depth >= _MAX_DEPTH:
             return []
         return self.of_all(function, effects.returns, self.bound(function, [[owner]]), depth + 1)
+
+
+def _held(owner: Any, name: str, returned: list[Any]) -> list[Any]:
+    """What a cache holds of what a function returns: new objects become the cache's."""
+    kinds: list[type | None] = [each.kind for each in returned if isinstance(each, Made)]
+    others = [each for each in returned if not isinstance(each, Made)]
+    return [*others, *(Held(owner, name, kind) for kind in kinds or [None])]
 
 
 def _columns(rows: list[tuple[Any, ...]]) -> list[list[Any]]:
@@ -398,6 +441,8 @@ def _members(value: Any) -> list[Any]:
         return _members(value.container)
     if isinstance(value, np.ndarray):
         return [value] if value.ndim > 1 else []
+    if isinstance(value, types.MappingProxyType):
+        value = dict(value)
     if not is_container(value) and not isinstance(value, tuple | frozenset):
         return []
     if len(value) > _MAX_MEMBERS:

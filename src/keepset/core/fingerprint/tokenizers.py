@@ -8,7 +8,9 @@ by its vocabulary) and by the settings that calls read.
 
 from __future__ import annotations
 
+import functools
 import json
+from types import CodeType, FunctionType
 from typing import Any
 
 from keepset.core.fingerprint.origin import library_of
@@ -52,14 +54,34 @@ def tokenizer_sketch(value: Any) -> Sketch | None:
         for name in _SETTINGS
         if hasattr(value, name)
     ]
-    # What a program has added to it, or a class of its own: calls write nothing of this kind.
+    # What a program has added to it, or a class of its own; calls write nothing plain.
+    own = _library_names(kind.__mro__)
     parts += [
         part(f"attribute {name}", item)
         for name, item in sorted(vars(value).items())
-        if name not in _SETTINGS and name[0] != "_" and type(item) in (bool, int, float, str)
-        if name not in _PLACES
+        if name not in _SETTINGS and name not in _PLACES
+        if name not in own or (name[0] != "_" and type(item) in (bool, int, float, str))
     ]
     return Sketch("tokenizer", f"{kind.__name__} tokenizer", parts=parts)
+
+
+@functools.lru_cache(maxsize=256)
+def _library_names(bases: tuple[type, ...]) -> frozenset[str]:
+    """The attributes that the code of the library sets or reads on a tokenizer."""
+    functions = [
+        item
+        for base in bases
+        if library_of(base) in _LIBRARIES
+        for item in vars(base).values()
+        if isinstance(item, FunctionType)
+    ]
+    return frozenset(
+        name
+        for function in functions
+        for code in (function.__code__, *function.__code__.co_consts)
+        if isinstance(code, CodeType)
+        for name in code.co_names
+    )
 
 
 def _class(kind: type) -> Part:

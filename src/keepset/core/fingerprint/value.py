@@ -12,6 +12,7 @@ from keepset.core.fingerprint.classes import class_sketch
 from keepset.core.fingerprint.facts import Facts, counting_versions
 from keepset.core.fingerprint.functions import function_sketch
 from keepset.core.fingerprint.graph import Graph
+from keepset.core.fingerprint.held_results import is_cache, leaving_out, results_as_made
 from keepset.core.fingerprint.ignore import Ignore
 from keepset.core.fingerprint.introspection import counting
 from keepset.core.fingerprint.library_state import WithoutLibraryState, has_library_state
@@ -74,13 +75,17 @@ def fingerprints_of_values(
     Without ``spelled_out``, the facts are digests and no more: nothing is described for people.
     Without ``finds_blind``, what cannot be seen through is not looked for.
     """
-    graph, moving = _graph_and_own_state(values, ignore)
+    graph, moving, leaves_out_results = _graph_and_own_state(values, ignore)
     graph.refuse(moving)
     places = moving.places_in(graph)
     fixed = graph.digests_without(moving) if moving else {}
     firm = fixed
     if any(map(has_library_state, graph.vertices)):
         firm = graph.digests_without(WithoutLibraryState(moving))
+    has_caches = any(map(is_cache, graph.vertices))
+    counts_results = has_caches and any(
+        part.held for vertex in graph.vertices for part, _ in vertex.edges
+    )
     result = []
     for root in graph.roots:
         facts = Facts(root.digest.hex(), _kind(root), "")
@@ -96,6 +101,9 @@ def fingerprints_of_values(
             fixed=fixed.get(root, root.digest).hex(),
             firm=firm.get(root, root.digest).hex(),
             places=places,
+            has_caches=has_caches,
+            counts_results=counts_results,
+            leaves_out_results=leaves_out_results,
         )
         result.append(counting_versions(facts) if strict else facts)
     return result
@@ -108,8 +116,8 @@ def _kind(vertex: Vertex) -> str:
 
 def _graph_and_own_state(
     values: Sequence[tuple[str, Any]], ignore: Ignore | None
-) -> tuple[Graph, OwnState]:
-    """The graph of some values, and what their functions write in it."""
+) -> tuple[Graph, OwnState, bool]:
+    """The graph of some values, what their functions write in it, and if it leaves out results."""
     with this_moment():  # arrays are hashed once, also if there is a second graph
         graph = _graph(values, ignore)
         moving = own_state(graph)
@@ -120,12 +128,13 @@ def _graph_and_own_state(
             moving = own_state(graph)
         unread = unread_state(graph, moving)
         stale = stale_caches(graph.vertices, moving, _function_digest) if not is_light() else ()
-        if unread or stale:
-            with counting_stale(frozenset(stale)):
+        as_made = results_as_made(graph.vertices, moving) if not is_light() else frozenset()
+        if unread or stale or as_made:
+            with counting_stale(frozenset(stale)), leaving_out(as_made):
                 graph = _graph(values, ignore, opens, unread)
             moving = own_state(graph)
             moving.forget(unread.names, unread.values)
-        return graph, moving
+        return graph, moving, bool(as_made)
 
 
 def _function_digest(cached: Any) -> bytes:

@@ -63,6 +63,11 @@ _CALLABLES = (
 )
 # Where the objects that hashlib makes come from.
 _HASHES = {"_hashlib", "_blake2", "_md5", "_sha1", "_sha2", "_sha256", "_sha3", "_sha512"}
+# What draws numbers from a random generator.
+_DRAWING = {
+    *("choice", "gauss", "integers", "normal", "permutation", "rand", "randint", "randn", "random"),
+    *("sample", "shuffle", "standard_normal", "uniform"),
+}
 # What asks a random generator for its state moves nothing.
 _ASKING = {"bit_generator", "get_state", "getstate", "spawn", "seed_seq", "state"}
 
@@ -88,6 +93,20 @@ def is_global_generator(value: Any) -> bool:
 def is_container(value: Any) -> bool:
     """Whether this is one of Python's containers that can be changed, or derived from one."""
     return isinstance(value, _CONTAINERS)
+
+
+def is_container_class(kind: type) -> bool:
+    """Whether objects of a class can be changed by ``+=`` and its kind."""
+    return issubclass(kind, (*_CONTAINERS, *_LIKE_CONTAINERS, np.ndarray))
+
+
+def class_method_writes(kind: type | None, name: str) -> bool:
+    """Whether a method changes an object, of which at most the class is known."""
+    if kind is None:
+        return name in _MUTATORS | _ARRAY_MUTATORS | _DRAWING
+    if "random" in sys.modules and issubclass(kind, sys.modules["random"].Random):
+        return name not in _ASKING
+    return is_container_class(kind) and name in _MUTATORS | _ARRAY_MUTATORS
 
 
 def is_tensor(value: Any) -> bool:

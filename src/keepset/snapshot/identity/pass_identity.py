@@ -12,7 +12,14 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple, Protocol
 from weakref import WeakSet
 
-from keepset.core.fingerprint import Difference, Moment, differences, facts_to_json
+from keepset.core.fingerprint import (
+    Difference,
+    Moment,
+    counting_results,
+    differences,
+    facts_to_json,
+    while_pass_runs,
+)
 from keepset.errors import CorruptSnapshotError, FingerprintError, NewerFormatError, StateError
 from keepset.format.log import Log, LogState
 from keepset.snapshot.files.same_files import find_same
@@ -188,7 +195,8 @@ class PassIdentity:
         if self._begun is None or self._stage.mode not in ("auto", "read"):
             return None
         facts = self._begun.facts
-        name = _with_alias(root, self.fingerprint) if facts.firm != facts.fixed else None
+        may_have_settled = facts.firm != facts.fixed or facts.counts_results
+        name = _with_alias(root, self.fingerprint) if may_have_settled else None
         if name is None and self.sources is not None:
             name = find_same(root, self.sources)
         return None if name is None else _place(root, name)
@@ -201,14 +209,18 @@ class PassIdentity:
         return self._begun is not None and bool(self._begun.facts.places)
 
     def note_first_element(self) -> None:
-        """Take the identity again: objects of a library may settle when they are first used."""
+        """Take the identity again: objects of a library may settle when they are first used.
+
+        What functions have put into their caches by now is seen before the consumer can change it.
+        """
         if self._begun is None or self._settled is not None:
             return
         facts = self._begun.facts
-        if facts.firm == facts.fixed:
+        if facts.firm == facts.fixed and not facts.has_caches:
             return  # there are none
         try:
-            self._settled = self._taken(self.moment, spelled_out=False)
+            with while_pass_runs():
+                self._settled = self._taken(self.moment, spelled_out=False)
         except (FingerprintError, RuntimeError):
             return  # then what has moved at the end is taken for a change
 
@@ -232,7 +244,7 @@ class PassIdentity:
             return Moved([Difference("the pipeline", "comparable", f"no longer ({error})")])
         begun = self._begun.facts
         if now.facts.fixed == begun.fixed:
-            return Moved(now=now.fingerprint)
+            return Moved(settled=self._with_results(now, thorough), now=now.fingerprint)
         settled = self._settled
         if settled is not None and (now.facts.firm, now.facts.fixed) == (
             begun.firm,
@@ -242,10 +254,18 @@ class PassIdentity:
         described = self._now(thorough, spelled_out=True).facts
         return Moved(differences(begun, described, name=begun.kind), now=now.fingerprint)
 
+    def _with_results(self, now: Identity, thorough: bool) -> list[str]:
+        """The fingerprint in a process whose caches held their values before the pass."""
+        if not thorough or self.has_own_state or not now.facts.leaves_out_results:
+            return []
+        with counting_results():
+            return [self._taken(self.moment, spelled_out=False).fingerprint]
+
     def _now(self, thorough: bool, *, spelled_out: bool) -> Identity:
-        if thorough:
-            return self._taken(Moment(), again=True, spelled_out=spelled_out)
-        return self._taken(self.moment, spelled_out=spelled_out)
+        with while_pass_runs():
+            if thorough:
+                return self._taken(Moment(), again=True, spelled_out=spelled_out)
+            return self._taken(self.moment, spelled_out=spelled_out)
 
     def is_current(self) -> bool:
         """Whether the pipeline is still what it was when this was taken."""
