@@ -173,7 +173,8 @@ def test_what_a_program_adds_to_a_tokenizer_counts() -> None:
     def digest(prompts: Any, **added: Any) -> str:
         rules = Tokenizer(WordLevel({"[UNK]": 0, "a": 1}, unk_token="[UNK]"))
         tokenizer = Own(prompts, tokenizer_object=rules, unk_token="[UNK]")
-        vars(tokenizer).update(added)
+        for name, item in added.items():
+            setattr(tokenizer, name, item)
         before = fingerprint_of_value(tokenizer).digest
         tokenizer("a b", truncation=True, max_length=4)
         assert fingerprint_of_value(tokenizer).digest == before

@@ -134,6 +134,8 @@ OWN = {
     "unpacked": "PAIR = ({}, 1)\ndef f(x):\n    m, _ = PAIR\n    m[x] = 1\n    return PAIR",
     "decorated method": "import functools\ndef d(g):\n    @functools.wraps(g)\n    def w(self, x): return g(self, x)\n    return w\nclass C:\n    n = 0\n    @d\n    def __call__(self, x):\n        self.n += 1\n        return self.n\nf = C()",
     "singleton": "class S:\n    _inst=None\n    @classmethod\n    def get(cls):\n        if cls._inst is None: cls._inst=cls()\n        return cls._inst\n    def __init__(self): self.n=0\n    def go(self,x):\n        self.n+=1\n        return x\ndef f(x): return S.get().go(x)",
+    "singleton by __new__": "class S:\n    _inst=None\n    def __new__(cls):\n        if cls._inst is None: cls._inst=super().__new__(cls)\n        return cls._inst\n    def go(self,x): return x\ndef f(x): return S().go(x)",
+    "object behind a read-only mapping": "import types\nclass C: n=0\nM = types.MappingProxyType({'c': C()})\ndef f(x):\n    M['c'].n += 1\n    return M['c'].n",
     "singleton attr write": "class S:\n    _inst=None\n    @classmethod\n    def get(cls):\n        if cls._inst is None: cls._inst=cls()\n        return cls._inst\n    n=0\ndef f(x):\n    s=S.get()\n    s.n+=1\n    return s.n",
     "module lazily loaded": "_model=None\ndef model():\n    global _model\n    if _model is None: _model={'w':[1,2]}\n    return _model\ndef f(x): return model()['w'][0]+x",
     "lazy dict": "_m={}\ndef get(name):\n    if name not in _m: _m[name]=[name]\n    return _m[name]\ndef f(x):\n    get('a').append(x)\n    return len(get('a'))",
