@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from keepset.core.fingerprint import Difference, Facts, differences
-from keepset.errors import CorruptSnapshotError, NewerFormatError
 from keepset.snapshot.files.file_changes import table_of_now, with_files
 from keepset.snapshot.files.sources import read_table
 from keepset.snapshot.identity.pipeline_identity import Identity
 from keepset.snapshot.looking import Snapshot
+from keepset.snapshot.reading.neighbours import read_neighbours
 from keepset.storage import Store
-
-# As many snapshots at a path are compared with.
-_MOST: Final = 256
 
 
 class Nearest(NamedTuple):
@@ -32,7 +29,7 @@ def nearest(root: Store, names: list[str], identity: Identity) -> Nearest | None
         names: Their fingerprints.
         identity: That of the pipeline.
     """
-    found = _readable(root, names)
+    found = read_neighbours(root, names, Snapshot.of)
     compared = {
         name: differences(snapshot.facts, identity.facts, name=identity.facts.kind)
         for name, snapshot in found.items()
@@ -50,16 +47,6 @@ def nearest(root: Store, names: list[str], identity: Identity) -> Nearest | None
             compared[name] = with_files(changes, identity.facts, old, new)
     best = min(compared, key=lambda name: (len(compared[name]), _age(found[name])))
     return Nearest(best, found[best].facts, compared[best])
-
-
-def _readable(root: Store, names: list[str]) -> dict[str, Snapshot]:
-    found = {}
-    for name in names[:_MOST]:
-        try:
-            found[name] = Snapshot.of(root.sub(f"{name}/"))
-        except (CorruptSnapshotError, NewerFormatError):
-            continue  # a damaged neighbour says nothing about this pipeline
-    return found
 
 
 def _age(snapshot: Snapshot) -> float:

@@ -20,19 +20,18 @@ from keepset.core.fingerprint import (
     facts_to_json,
     while_pass_runs,
 )
-from keepset.errors import CorruptSnapshotError, FingerprintError, NewerFormatError, StateError
+from keepset.errors import FingerprintError, StateError
 from keepset.format.log import Log, LogState
 from keepset.snapshot.files.same_files import find_same
 from keepset.snapshot.files.sources import Sources
 from keepset.snapshot.identity.aliases import alias_of, remember_alias
 from keepset.snapshot.identity.pipeline_identity import Identity, Looks
+from keepset.snapshot.reading.neighbours import read_neighbours
 from keepset.snapshot.reading.opening import fingerprints_at
 from keepset.storage import Store
 
 # A walk meets a container that another thread changes at that moment: it is repeated.
 _TRIES: Final = 5
-# How many other snapshots at a path are asked whether they have this one as an alias.
-_MOST_ASKED: Final = 256
 
 
 # The passes that are under way in this process and whose functions move state of their own.
@@ -340,14 +339,13 @@ def _place(root: Store, name: str) -> Place:
 
 def _with_alias(root: Store, fingerprint: str) -> str | None:
     """The snapshot whose log says that it is also known by this fingerprint."""
-    for name in fingerprints_at(root)[:_MOST_ASKED]:
-        try:
-            version = Log(root.sub(f"{name}/")).state().version
-        except (CorruptSnapshotError, NewerFormatError):
-            continue  # another snapshot; asking for it says so
-        if version is not None and fingerprint in version.commit.body.get("aliases", ()):
-            return name
-    return None
+
+    def aliases(store: Store) -> list[str]:
+        version = Log(store).state().version
+        return [] if version is None else version.commit.body.get("aliases", [])
+
+    known = read_neighbours(root, fingerprints_at(root), aliases)
+    return next((name for name, found in known.items() if fingerprint in found), None)
 
 
 def changes_text(changes: Sequence[Difference], url: str) -> str:
