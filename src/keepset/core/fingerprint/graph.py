@@ -1,17 +1,10 @@
-"""Graph: values joined to their parts, hashed from the leaves up, cycles included.
-
-A value that contains itself, or functions that call each other, form a ring in which nothing can
-be hashed first. Rings are hashed in rounds: each member starts from its own content and takes in
-the digests of its parts again and again, until no round tells more members apart. The result does
-not depend on where the ring is entered, nor on whether equal values are one object or two.
-"""
+"""Graph: values joined to their parts, and hashed from the leaves up."""
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -21,17 +14,16 @@ from keepset.core.fingerprint.hidden import Hidden
 from keepset.core.fingerprint.ignore import SEPARATOR, Ignore
 from keepset.core.fingerprint.keyed import without_keys
 from keepset.core.fingerprint.mask import Mask
-from keepset.core.fingerprint.plain import ORDER, token
-from keepset.core.fingerprint.plain_data import data_facts, is_deep, large_plain_digest
+from keepset.core.fingerprint.plain import token
+from keepset.core.fingerprint.plain_data import is_deep, large_plain_digest
+from keepset.core.fingerprint.rings import hash_ring, rings
 from keepset.core.fingerprint.sketch import Part, Sketch, Uncountable
+from keepset.core.fingerprint.tree import Tree
 from keepset.core.fingerprint.vertex import Vertex
 from keepset.errors import FingerprintError
 
 Rule = Callable[[Any], Sketch]
 T = TypeVar("T")
-
-# How much of the graph is spelled out for people.
-_MAX_DEPTH, _MAX_CHILDREN, _MAX_FACTS = 40, 100, 4000
 
 # Containers that are hashed at once if all their items are plain: there may be a million of them.
 _CONTAINERS = {"tuple", "list", "dict", "OrderedDict"}
@@ -145,7 +137,7 @@ class Graph:
 
     def facts(self, root: Vertex, moving: Mask | None = None) -> Facts:
         """The tree for people, in which the parts that ``moving`` hides are marked."""
-        tree = _Tree(self._rule, self._leaf_digest, self._hidden, moving, set(self.data))
+        tree = Tree(self._rule, self._leaf_digest, self._hidden, moving, set(self.data))
         return tree.facts(root, 0, self._hidden.strength(root.label, root.value))
 
     @cached_property
@@ -188,8 +180,8 @@ class Graph:
         def following(vertex: Vertex) -> list[Vertex]:
             return [inner for _, inner in edges[vertex] if inner is not None and inner in touched]
 
-        for ring in _rings([root for root in self.roots if root in touched], following):
-            _hash(ring, following, digest, own, digests)
+        for ring in rings([root for root in self.roots if root in touched], following):
+            hash_ring(ring, following, digest, own, digests)
         return {root: digests.get(root, root.digest) for root in self.roots}
 
     def _known_edges(self, vertex: Vertex, sketch: Sketch) -> list[tuple[Part, Vertex | None]]:
@@ -362,8 +354,8 @@ class Graph:
         def following(vertex: Vertex) -> list[Vertex]:
             return [inner for _, inner in vertex.edges if inner is not None and not inner.digest]
 
-        for ring in _rings([root for root in self.roots if not root.digest], following):
-            _hash(ring, following, digest, own, digests)
+        for ring in rings([root for root in self.roots if not root.digest], following):
+            hash_ring(ring, following, digest, own, digests)
             for vertex in ring:
                 vertex.digest = digests[vertex]
 
@@ -420,77 +412,6 @@ def _joined(own: bytes, inner: list[tuple[bytes, bytes]], sketch: Sketch | None)
     return digest_of(own, *(item for pair in inner for item in pair))
 
 
-def _hash(
-    ring: list[Vertex],
-    following: Callable[[Vertex], list[Vertex]],
-    digest: Callable[[Vertex], bytes],
-    own: dict[Vertex, bytes],
-    digests: dict[Vertex, bytes],
-) -> None:
-    if len(ring) == 1 and all(inner is not ring[0] for inner in following(ring[0])):
-        digests[ring[0]] = digest(ring[0])
-        return
-    for vertex in ring:
-        digests[vertex] = own[vertex]
-    classes: set[bytes] = set()
-    while len({digests[vertex] for vertex in ring}) > len(classes):
-        classes = {digests[vertex] for vertex in ring}
-        steps = [(digests[vertex], digest(vertex)) for vertex in ring]
-        for vertex, (_, after) in zip(ring, steps, strict=True):
-            digests[vertex] = after
-    # The last step of all classes together describes the whole ring. Without it, two long rings
-    # that look alike for a few steps around their entrance would be taken for the same.
-    whole = digest_of(*(item for step in sorted(set(steps)) for item in step))
-    for vertex in ring:
-        digests[vertex] = digest_of(b"ring", digests[vertex], whole)
-
-
-def _rings(
-    roots: list[Vertex], following: Callable[[Vertex], list[Vertex]]
-) -> Iterator[list[Vertex]]:
-    """The strongly connected parts, each after all that it leads to (Tarjan, without recursion)."""
-    index: dict[Vertex, int] = {}
-    lowest: dict[Vertex, int] = {}
-    open_ones: list[Vertex] = []
-    is_open: set[Vertex] = set()
-    for root in roots:
-        if root in index:
-            continue
-        index[root] = lowest[root] = len(index)
-        open_ones.append(root)
-        is_open.add(root)
-        path = [(root, iter(following(root)))]
-        while path:
-            vertex, edges = path[-1]
-            for inner in edges:
-                if inner not in index:
-                    index[inner] = lowest[inner] = len(index)
-                    open_ones.append(inner)
-                    is_open.add(inner)
-                    path.append((inner, iter(following(inner))))
-                    break
-                if inner in is_open:
-                    lowest[vertex] = min(lowest[vertex], index[inner])
-            else:
-                path.pop()
-                if path:
-                    above = path[-1][0]
-                    lowest[above] = min(lowest[above], lowest[vertex])
-                if lowest[vertex] == index[vertex]:
-                    start = _last(open_ones, vertex)
-                    ring = open_ones[start:]
-                    del open_ones[start:]
-                    is_open.difference_update(ring)
-                    yield ring
-
-
-def _last(vertices: list[Vertex], wanted: Vertex) -> int:
-    at = len(vertices) - 1
-    while vertices[at] is not wanted:
-        at -= 1
-    return at
-
-
 def _error(vertex: Vertex, problem: Uncountable) -> FingerprintError:
     *above, last = vertex.labels()
     if above:
@@ -506,75 +427,3 @@ def _error(vertex: Vertex, problem: Uncountable) -> FingerprintError:
         "result does",
         path=SEPARATOR.join([*above, last]),
     )
-
-
-class _Tree:
-    """Spells a graph out as a tree, each vertex once and within bounds."""
-
-    def __init__(
-        self,
-        rule: Rule,
-        leaf_digest: Callable[[Any], bytes],
-        hidden: Hidden,
-        moving: Mask | None,
-        data: Set[Vertex],
-    ) -> None:
-        self._rule, self._leaf_digest, self._hidden = rule, leaf_digest, hidden
-        self._moving, self._data = moving, data
-        self._spelled_out: set[bytes] = set()
-
-    def facts(self, vertex: Vertex, depth: int, strength: int) -> Facts:
-        if vertex in self._data:
-            return data_facts(vertex.value, vertex.digest, vertex.own, self._hidden.label)
-        fresh, hidden = vertex.digest not in self._spelled_out, self._hidden
-        sketch = vertex.sketch or self._rule(vertex.value)
-        edges: list[tuple[Part, Vertex | None]] = [(part, None) for part in sketch.parts]
-        edges = vertex.edges if vertex.sketch else edges
-        children = []
-        if not sketch.listed or len(edges) > _MAX_CHILDREN:
-            # Whether only the order changed is said of containers of any size.
-            order = [edge for edge in edges if edge[0].label == ORDER]
-            if order and fresh:
-                children.append(("items", self._items(edges, sketch)))
-            edges = order
-        if fresh and depth < _MAX_DEPTH and len(self._spelled_out) < _MAX_FACTS:
-            self._spelled_out.add(vertex.digest)
-            for part, inner in edges:
-                below = hidden.strength(part.label, part.value, vertex.value, strength)
-                if inner is None:
-                    facts = self._leaf(part.value, below)
-                else:
-                    facts = self.facts(inner, depth + 1, below)
-                if self._moves(vertex, part, inner):
-                    facts = replace(facts, moves=True)
-                children.append((hidden.label(part.label), facts))
-        return Facts(
-            digest=vertex.digest.hex(),
-            kind=sketch.kind,
-            text=hidden.text(vertex.value, sketch, strength),
-            own=vertex.own.hex(),
-            children=tuple(children),
-            source=hidden.source(sketch.source) if fresh else "",
-        )
-
-    def _moves(self, vertex: Vertex, part: Part, inner: Vertex | None) -> bool:
-        moving = self._moving
-        if moving is None:
-            return False
-        return moving.hides_part(vertex, part) or (inner is not None and moving.hides(inner))
-
-    def _items(self, edges: list[tuple[Part, Vertex | None]], sketch: Sketch) -> Facts:
-        """The items of a container apart from their order."""
-        pairs = sorted(
-            (part.tag, self._leaf_digest(part.value) if inner is None else inner.digest)
-            for part, inner in edges
-            if part.label != ORDER
-        )
-        digest = digest_of(*(item for pair in pairs for item in pair))
-        return Facts(digest.hex(), "items", sketch.text)
-
-    def _leaf(self, value: Any, strength: int) -> Facts:
-        sketch = self._rule(value)
-        own = digest_of(sketch.kind.encode(), sketch.own)
-        text = self._hidden.text(value, sketch, strength)
-        return Facts(self._leaf_digest(value).hex(), sketch.kind, text, own.hex())
