@@ -96,6 +96,8 @@ def class_sketch(value: Any) -> Sketch | None:
         parts.append(part("metaclass", type(value)))
     parts += _content(value)
     parts += extension_of(value)
+    if counts("name"):
+        parts.append(part("qualified name", value.__qualname__))
     own = value.__name__.encode("utf-8", "surrogatepass")
     return Sketch("class", f"class {value.__name__}", own, parts)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import field
@@ -16,6 +17,8 @@ _ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD"}
 # Instructions that may stand between a name and its attributes and change nothing.
 _SILENT = {"EXTENDED_ARG", "CACHE", "NOP", "PUSH_NULL"}
 _GLOBALS = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"}
+
+_READING_TEXTS = frozenset({"eval", "query"})
 
 # What a module says about itself depends on where it lies and how it was started.
 _OF_THE_MODULE = {
@@ -78,12 +81,24 @@ def reach_of(code: CodeType) -> Reach:
                 imports[imported].add(chain)
             if is_outer and name not in _OF_THE_MODULE:
                 names[name].add(chain)
+        for name in _names_in_texts(inner):
+            names[name].add(())
     assigned = {name for inner in with_nested(code) for name in _assigned(inner, code)}
     return Reach(
         {name: sorted(names[name]) for name in sorted(names)},
         {found: sorted(imports[found]) for found in sorted(imports, key=repr)},
         frozenset(assigned),
     )
+
+
+def _names_in_texts(code: CodeType) -> Iterator[str]:
+    """The variables that pandas looks up by the texts of ``query`` and ``eval``: ``"a > @B"``."""
+    if _READING_TEXTS.isdisjoint(code.co_names):
+        return
+    for constant in code.co_consts:
+        if isinstance(constant, str):
+            found = re.findall(r"@([^\W\d]\w*)", constant)
+            yield from (name for name in found if name not in code.co_varnames)
 
 
 def _assigned(code: CodeType, outermost: CodeType) -> Iterator[str]:
