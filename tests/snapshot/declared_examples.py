@@ -666,6 +666,7 @@ EXAMPLES: dict[str, Example] = {
             "shard_func": Unseen(is_even),
             "mode": "passthrough",
             "on_pending": "wait",
+            "on_write_error": "raise",
             "resume": False,
             "expiry_s": 7.0,
             "strict": True,

@@ -12,6 +12,7 @@ import re
 import resource
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import repeat
@@ -23,6 +24,7 @@ import pytest
 
 import keepset as ks
 from keepset.format.log import Log
+from keepset.snapshot import beginning
 from keepset.snapshot.upkeep.checking import check_snapshot
 from keepset.snapshot.upkeep.collecting import collect, plan_collection
 from keepset.snapshot.upkeep.removing import remove_snapshot
@@ -94,7 +96,9 @@ def dataset(function: Any = None) -> ks.Dataset:
 
 
 def kept(path: Path, function: Any = None) -> ks.Dataset:
-    return dataset(function).snapshot(path, fingerprint="f", chunk_bytes=8000)
+    return dataset(function).snapshot(
+        path, fingerprint="f", chunk_bytes=8000, on_write_error="raise"
+    )
 
 
 def check(elements: Any, count: int = COUNT) -> None:
@@ -125,6 +129,38 @@ def a_pass(path: Path, disk: Disk) -> None:
     check(kept(path, again))
     # The last one is computed again, to be compared.
     assert again.calls == COUNT - committed + 1
+    check(ks.load(path))
+
+
+def a_pass_that_goes_on(path: Path, disk: Disk) -> None:
+    """The disk is full from some element on: all of them come, and one warning."""
+
+    def going_on(function: Any = None) -> ks.Dataset:
+        return dataset(function).snapshot(path, fingerprint="f", chunk_bytes=8000)
+
+    for _ in range(2):
+        with pytest.warns(UserWarning, match="not stored") as caught:
+            check(going_on())
+        assert len(caught) == 1
+    committed = Log(open_store(path).sub("f/")).state().appends[-1].stop
+    assert 0 < committed < COUNT
+    assert f"its first {committed:,} elements are" in str(caught[0].message)
+    check_tidy(path)
+    disk.give_room()
+    again = Noise()
+    check(going_on(again))
+    assert again.calls == COUNT - committed + 1
+    check(ks.load(path))
+
+
+def a_pass_that_waits(path: Path, disk: Disk) -> None:
+    """There is room again before patience is over: nothing is said, and everything is stored."""
+    beginning._PATIENCE_S = 60.0
+    giving = threading.Timer(0.7, disk.give_room)
+    giving.start()
+    check(kept(path))
+    giving.join()
+    beginning._PATIENCE_S = 0.0
     check(ks.load(path))
 
 
@@ -198,11 +234,21 @@ def a_removal(path: Path, disk: Disk) -> None:
     assert not [file for file in path.rglob("*") if file.is_file()]
 
 
-JOBS = [a_pass, a_save, a_repair, a_collection, a_collection_after_a_kill, a_removal]
+JOBS = [
+    a_pass,
+    a_pass_that_goes_on,
+    a_pass_that_waits,
+    a_save,
+    a_repair,
+    a_collection,
+    a_collection_after_a_kill,
+    a_removal,
+]
 
 
 def main() -> None:
     folder = Path(sys.argv[2])
+    beginning._PATIENCE_S = 0.0
     disk = Disk(sys.argv[1], folder)
     first_pass.FirstPass.is_due = property(disk.is_due)  # type: ignore[method-assign,assignment]
     for job in JOBS:

@@ -9,6 +9,7 @@ import gc
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
@@ -372,3 +373,32 @@ def test_the_holding_store_notices_a_buffer_that_is_filled_again(
         writer.write(b"1" * 4096 + b"2" * 4096)
         with pytest.raises(AssertionError, match="filled again"):
             writer.close()
+
+
+@pytest.mark.parametrize("kind", ["CreateMultipartUpload", "PutObject", "any"])
+def test_a_pass_goes_on_when_its_bucket_refuses(
+    s3_url: str, s3_endpoint: str, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The credentials expire in the middle of a pass, or are wrong from its beginning."""
+    monkeypatch.setattr(first_pass.FirstPass, "is_due", property(lambda self: self._added >= 50))
+    proxy = S3Proxy(s3_endpoint)
+    options: Any = {"endpoint": proxy.endpoint, "chunk_bytes": 200, "segment_bytes": 400}
+    ds = ks.Dataset.range(400).map(lambda x: x * 2)
+    expected = [2 * i for i in range(400)]
+    for allowed in (0, 1, 4, 9):
+        path = f"{s3_url}/{kind}-{allowed}"
+        proxy.seen.clear()
+        proxy.rule = lambda seen, number, allowed=allowed: (
+            "403" if kind in (seen, "any") and number >= allowed else None
+        )
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            assert [int(x) for x in ds.snapshot(path, **options)] == expected
+        said = [str(each.message) for each in caught]
+        assert len(said) <= 1
+        assert said or kind == "any" or proxy.seen.get(kind, 0) <= allowed
+        assert all("not stored" in each for each in said)
+        proxy.rule = None
+        assert [int(x) for x in ds.snapshot(path, **options)] == expected
+        assert ks.explain(ds, path).hit
+    proxy.close()

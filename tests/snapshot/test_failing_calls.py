@@ -23,6 +23,7 @@ import pytest
 import keepset as ks
 from keepset.errors import KeepsetError, StorageError
 from keepset.format.log import Log
+from keepset.snapshot import beginning
 from keepset.snapshot.reading.kept import Kept
 from keepset.snapshot.upkeep.checking import check_snapshot
 from keepset.snapshot.upkeep.collecting import collect, plan_collection
@@ -39,7 +40,8 @@ CODES = [errno.ENOSPC, errno.EIO]
 
 def pipeline(path: Path, **options: Any) -> ks.Dataset:
     ds = ks.Dataset.range(COUNT).map(lambda x: {"x": x})
-    return ds.snapshot(path, fingerprint="f", chunk_bytes=16, segment_bytes=40, **options)
+    options = {"on_write_error": "raise", "chunk_bytes": 16, "segment_bytes": 40, **options}
+    return ds.snapshot(path, fingerprint="f", **options)
 
 
 def xs(elements: Any) -> list[int]:
@@ -121,6 +123,31 @@ def a_pass(path: Path) -> None:
     assert xs(pipeline(path)) == list(range(COUNT))
 
 
+class GoesOnError(StorageError):
+    """Stands for the warning of a pass that went on without storing."""
+
+
+def a_pass_that_goes_on(path: Path, mode: str = "auto", count: int = COUNT) -> None:
+    """All elements come, whatever fails, and what fails is said once."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        ds = pipeline(path, on_write_error="warn", mode=mode)
+        assert xs(ds.take(count)) == list(range(count))
+    said = [str(each.message) for each in caught if "starts over" not in str(each.message)]
+    assert len(said) <= 1
+    if said:
+        assert "not stored" in said[0]
+        raise GoesOnError(said[0])
+
+
+def a_stopped_pass_that_goes_on(path: Path) -> None:
+    a_pass_that_goes_on(path, count=5)
+
+
+def a_new_beginning_that_goes_on(path: Path) -> None:
+    a_pass_that_goes_on(path, mode="write")
+
+
 def after_a_pass(path: Path, failed: bool) -> None:
     now = committed(path)
     assert now == list(range(len(now)))
@@ -185,6 +212,11 @@ ACTIONS: dict[str, tuple[Callable[[Path], None], ...]] = {
     "pass": (nothing, a_pass),
     "resumed pass": (unfinished, a_pass),
     "stopped pass": (nothing, a_pass_that_stops),
+    "pass that goes on": (nothing, a_pass_that_goes_on),
+    "resumed pass that goes on": (unfinished, a_pass_that_goes_on),
+    "stopped pass that goes on": (nothing, a_stopped_pass_that_goes_on),
+    "filling that goes on": (repaired, a_pass_that_goes_on),
+    "new beginning that goes on": (finished, a_new_beginning_that_goes_on),
     "save": (old_versions, a_save),
     "repair": (damaged, repair),
     "filling": (repaired, a_pass),
@@ -196,6 +228,11 @@ CHECKS: dict[str, Callable[[Path, bool], None]] = {
     "pass": after_a_pass,
     "resumed pass": after_a_resumed_pass,
     "stopped pass": after_a_pass_that_stops,
+    "pass that goes on": after_a_pass,
+    "resumed pass that goes on": after_a_resumed_pass,
+    "stopped pass that goes on": after_a_pass_that_stops,
+    "filling that goes on": after_a_pass,
+    "new beginning that goes on": after_a_pass,
     "save": after_a_save,
     "repair": after_a_repair,
     "filling": after_a_pass,
@@ -223,6 +260,7 @@ class Failing:
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settle, "PAUSES_S", (0.0,) * 4)
+    monkeypatch.setattr(beginning, "_PATIENCE_S", 0.0)
     monkeypatch.setattr(first_pass.FirstPass, "is_due", property(lambda self: self._added >= 3))
 
 
@@ -251,8 +289,11 @@ def test_each_call_fails_once(
                 patch.setattr(os, call, failing)
                 try:
                     act(place)
+                except GoesOnError:
+                    failed, told = True, code
                 except StorageError as error:
                     failed, told = True, error.errno
+                    assert not what.endswith("goes on")
             errors += failed
             # An unclear answer to a link is settled by another one.
             assert not failed or told == code or call == "link"
@@ -279,7 +320,8 @@ def test_files_that_are_listed_and_hashed(tmp_path: Path, monkeypatch: pytest.Mo
     for call in ("writev", "fsync", "link", "replace"):
         for nth in count(1):
             failing = Failing(getattr(os, call), nth, errno.ENOSPC)
-            with monkeypatch.context() as patch, suppress(StorageError):
+            with monkeypatch.context() as patch, warnings.catch_warnings():
+                warnings.filterwarnings("ignore", ".*not stored")
                 patch.setattr(os, call, failing)
                 assert [int(x) for x in pipeline()] == [0, 1, 2]
             assert [int(x) for x in pipeline()] == [0, 1, 2]

@@ -19,7 +19,7 @@ def check_jobs(command: list[str], jobs: list[str]) -> None:
 
 def test_files_that_may_not_grow(tmp_path: Path) -> None:
     command = [sys.executable, str(PROGRAM), "rlimit", str(tmp_path)]
-    check_jobs(command, ["a_pass", "a_save"])
+    check_jobs(command, ["a_pass", "a_pass_that_goes_on", "a_save"])
 
 
 def test_a_small_file_system(tmp_path: Path) -> None:
@@ -34,5 +34,13 @@ def test_a_small_file_system(tmp_path: Path) -> None:
         pytest.skip(f"a small file system cannot be made here: {tried.stderr.strip()}")
     command = [*inside, f'{mount} && exec "$@"', "sh"]
     command += [sys.executable, str(PROGRAM), "tmpfs", str(tmp_path)]
-    jobs = ["a_pass", "a_save", "a_repair", "a_collection", "a_collection_after_a_kill"]
+    jobs = [
+        "a_pass",
+        "a_pass_that_goes_on",
+        "a_pass_that_waits",
+        "a_save",
+        "a_repair",
+        "a_collection",
+        "a_collection_after_a_kill",
+    ]
     check_jobs(command, [*jobs, "a_removal"])

@@ -180,6 +180,7 @@ class Keeping(BaseDataset):
         strict: bool = False,
         ignore: Sequence[str] = (),
         on_pending: str = "passthrough",
+        on_write_error: str = "warn",
         resume: bool = True,
         pending_snapshot_expiry_seconds: float = 60.0,
         num_shards: int | None = None,
@@ -210,6 +211,9 @@ class Keeping(BaseDataset):
                 such as ``"global LOG_PATH"``.
             on_pending: What to do while another process writes: ``"passthrough"`` computes
                 without keeping, ``"wait"`` waits, ``"follow"`` reads along, ``"error"`` raises.
+            on_write_error: What to do if elements cannot be stored, because the disk is full,
+                locked or out of reach. What may pass is tried again for up to a minute; then
+                ``"warn"`` goes on without storing, and ``"raise"`` raises the error.
             resume: Whether to go on with an interrupted pass rather than to start over.
             pending_snapshot_expiry_seconds: How long a writer on another machine may be silent
                 before it is taken for dead.
@@ -244,6 +248,7 @@ class Keeping(BaseDataset):
             strict=strict,
             ignore=ignore,
             on_pending=on_pending,
+            on_write_error=on_write_error,
             resume=resume,
             expiry_s=pending_snapshot_expiry_seconds,
             num_shards=num_shards,

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("keepset")
 
+# How long a first pass tries to write to a place that is full or cannot be reached.
+_PATIENCE_S = 60.0
+
 _OWN_STATE = (
     "its functions hold state of their own, such as a cache or a counter, which an interrupted "
     "pass does not leave behind for the next process; if it does not change the elements, leave it "
@@ -107,7 +110,7 @@ class Beginning(NamedTuple):
             _log.info("resume: %s goes on at element %s", self.store.url, f"{len(kept):,}")
         try:
             first = self._first_pass(state, run_id, lease)
-            computing.keep(first, self.identity, node.shard_func, self.store.url)
+            computing.keep(first, self.identity, node, self.store.url)
         except BaseException:
             computing.close()
             raise
@@ -149,6 +152,7 @@ class Beginning(NamedTuple):
             has_spec=known is not None or state.kept is not None,
             chunk_bytes=node.chunk_bytes,
             segment_bytes=node.segment_bytes,
+            patience_s=_PATIENCE_S,
         )
         facts = {
             "fingerprint": self.identity.name,

@@ -26,6 +26,7 @@ from keepset.errors import (
     SnapshotMismatchError,
     SnapshotMissingError,
     StateError,
+    StorageError,
 )
 from keepset.format.log import LogState, Version
 from keepset.format.manifest import Manifest
@@ -40,6 +41,7 @@ from keepset.snapshot.writing.run_id import new_run_id
 from keepset.snapshot.writing.sizes import CHUNK_BYTES, SEGMENT_BYTES
 from keepset.snapshot.writing.telling import Tell
 from keepset.storage import Store, open_store
+from keepset.storage.failures import cannot_be_stored
 
 if TYPE_CHECKING:
     from keepset.snapshot.beginning import Beginning
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
 
 MODES = ("auto", "read", "write", "passthrough")
 PENDING = ("passthrough", "wait", "follow", "error")
+WRITE_ERRORS = ("warn", "raise")
 _POLL_S = 0.2
 
 _log = logging.getLogger("keepset")
@@ -71,6 +74,7 @@ class SnapshotStage(Node):
     shard_func: Callable[..., Any] | None = None
     mode: str = parameter(default="auto", identity=False)
     on_pending: str = parameter(default="passthrough", identity=False)
+    on_write_error: str = parameter(default="warn", identity=False)
     resume: bool = parameter(default=True, identity=False)
     expiry_s: float = parameter(default=EXPIRY_S, identity=False)
     strict: bool = parameter(default=False, identity=False)
@@ -88,7 +92,8 @@ class SnapshotStage(Node):
         return self.source
 
     def __post_init__(self) -> None:
-        for name, allowed in (("mode", MODES), ("on_pending", PENDING)):
+        choices_of = {"mode": MODES, "on_pending": PENDING, "on_write_error": WRITE_ERRORS}
+        for name, allowed in choices_of.items():
             if getattr(self, name) not in allowed:
                 choices = ", ".join(map(repr, allowed))
                 raise InvalidArgumentError(
@@ -129,6 +134,11 @@ class SnapshotStage(Node):
 
     def begin_pass(self) -> PassIdentity:
         return PassIdentity(self)
+
+    def goes_on_without(self, error: StorageError) -> bool:
+        """Whether a pass goes on if its elements cannot be stored because of an error."""
+        may_compute = self.mode in ("auto", "write") and self.on_write_error == "warn"
+        return may_compute and cannot_be_stored(error, self.root().url)
 
     def root(self) -> Store:
         return open_store(self.path, **(self.store_options or {}))
@@ -208,7 +218,12 @@ class _SnapshotCursor(Cursor):
         if not self._is_open:
             # Before it is tried: where errors are ignored, one that stays would come for ever.
             self._is_open = True
-            self._decide()
+            try:
+                self._decide()
+            except StorageError as error:
+                if self._computing is not None or not self._node.goes_on_without(error):
+                    raise
+                self._go_on_without(error)
             self._check_draws()
 
     def _check_draws(self) -> None:
@@ -387,6 +402,13 @@ class _SnapshotCursor(Cursor):
         self._computing = compute(self._node, self._run, draws)
         if self._identity is not None:
             self._computing.watch(self._identity)
+
+    def _go_on_without(self, error: StorageError) -> None:
+        """Compute without storing, because the place does not take anything."""
+        from keepset.snapshot.writing.computing import not_stored_text
+
+        self._compute_all()
+        warn_user(not_stored_text(error, self._node.root().url, 0))
 
     def _write(self, state: LogState, run_id: str, lease: Lease) -> None:
         beginning = self._beginning()

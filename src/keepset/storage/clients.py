@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import threading
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from keepset.core.secrets import Mask
@@ -20,6 +21,8 @@ _OF_THE_CONNECTION = (
     *("pool_idle_timeout", "proxy_ca_certificate", "proxy_excludes", "proxy_url"),
     *("randomize_addresses", "read_timeout", "root_certificate", "timeout", "user_agent"),
 )
+
+_PATIENCE = timedelta(seconds=60)
 
 _in_memory: dict[str, MemoryStore] = {}
 _in_memory_lock = threading.Lock()
@@ -94,7 +97,8 @@ def client_of(scheme: str, base: str, options: dict[str, Any]) -> Any:
         if scheme == "s3" and not {"conditional_put", "aws_conditional_put"} & options.keys():
             # What create() stands on, so the environment shall not switch it off.
             options = {"conditional_put": "etag", **options}
-        return from_url(base, **options)
+        # A network that is down for longer is an error, and not a program that hangs.
+        return from_url(base, **{"retry_config": {"retry_timeout": _PATIENCE}, **options})
     except Exception as error:
         raise InvalidArgumentError(
             f"cannot open {base} with {sorted(options)}: {_reason(error)}"

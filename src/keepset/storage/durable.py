@@ -10,6 +10,7 @@ from contextlib import suppress
 from functools import cache
 from typing import Any
 
+from keepset.storage.patience import is_passing, pauses
 from keepset.storage.store import TEMPORARY, BytesLike
 
 # How file systems say that they have no hard links, or no more of them.
@@ -53,8 +54,16 @@ class TemporaryFile:
 
     def _write_out(self) -> None:
         rest, self._waiting, self._waiting_bytes = self._waiting, [], 0
+        waiting = None
         while rest:
-            count = _write_together(self._descriptor, rest)
+            try:
+                count = _write_together(self._descriptor, rest)
+            except OSError as error:
+                # What was written stays, so the rest may follow when there is room again.
+                waiting = waiting or pauses()
+                if not is_passing(error) or next(waiting, waiting) is waiting:
+                    raise
+                continue
             self._written += count
             while rest and count >= len(rest[0]):
                 count -= len(rest.pop(0))

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from keepset.errors import KeepsetError, ObjectMissingError, StorageError
 
-_SPACE = "free some space and run again: what was committed is kept"
+_SPACE = "free some space and run again"
 _PERMISSION = "check who owns it and that you may read and write there"
 
 _HINTS = {
@@ -31,6 +31,20 @@ _HINTS = {
 def is_full(error: StorageError) -> bool:
     """Whether there was no room left to write something."""
     return error.errno in (errno.ENOSPC, errno.EDQUOT)
+
+
+# The place was named wrongly, or cannot be what is needed of it. Time does not mend that.
+_WRONG_PLACE = {
+    *(errno.EINVAL, errno.EISDIR, errno.ENAMETOOLONG, errno.ENOENT, errno.ENOTDIR, errno.ENOTSUP),
+}
+
+
+def cannot_be_stored(error: StorageError, url: str) -> bool:
+    """Whether a place is full, locked or out of reach, so that a pass can go on without it.
+
+    Not so for an error of another place, such as one that a stage of the pipeline reads.
+    """
+    return error.errno not in _WRONG_PLACE and bool(url) and error.url.startswith(url)
 
 
 def missing(url: str) -> ObjectMissingError:

@@ -15,6 +15,7 @@ from typing import Any
 from keepset.errors import InvalidArgumentError
 from keepset.storage.durable import TemporaryFile, make_folder, name_if_free, sync_folder
 from keepset.storage.failures import failed, missing, reading, writing
+from keepset.storage.patience import patiently
 from keepset.storage.settle import UnclearAnswerError, create_settled
 from keepset.storage.steps import reached
 from keepset.storage.store import (
@@ -110,6 +111,9 @@ class LocalStore(Store):
                 yield ObjectInfo(name, facts.st_size, facts.st_mtime)
 
     def create(self, name: str, data: bytes) -> bool:
+        return patiently(lambda: self._create(name, data))
+
+    def _create(self, name: str, data: bytes) -> bool:
         final, url = self._path(name), self.object_url(name)
         with writing(url, "create"):
             file = self._temporary(name)
@@ -129,6 +133,9 @@ class LocalStore(Store):
             return is_ours
 
     def put(self, name: str, data: bytes) -> None:
+        patiently(lambda: self._put(name, data))
+
+    def _put(self, name: str, data: bytes) -> None:
         final = self._path(name)
         with writing(self.object_url(name)):
             file = self._temporary(name)
@@ -146,6 +153,9 @@ class LocalStore(Store):
             reached("put:folder-synced")
 
     def writer(self, name: str) -> ObjectWriter:
+        return patiently(lambda: self._writer(name))
+
+    def _writer(self, name: str) -> ObjectWriter:
         final, url = self._path(name), self.object_url(name)
         with writing(url):
             return _LocalWriter(url, final, self._temporary(name))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from contextlib import suppress
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from keepset.core.node import Node
 from keepset.core.pace import Pace
 from keepset.core.run import Run, start_below
 from keepset.core.warn import warn_user
-from keepset.errors import StateError
+from keepset.errors import StateError, StorageError
 from keepset.format.log import Append
 from keepset.snapshot.files.source_keeper import changed_text
 from keepset.snapshot.identity.pass_identity import (
@@ -32,6 +33,16 @@ from keepset.snapshot.writing.sharding import shards_of
 from keepset.snapshot.writing.staging import frozen
 
 
+class KeepingStage(Protocol):
+    """The snapshot stage whose elements are stored."""
+
+    @property
+    def shard_func(self) -> Callable[..., Any] | None: ...
+
+    def goes_on_without(self, error: StorageError) -> bool:
+        """Whether a pass goes on if its elements cannot be stored because of an error."""
+
+
 class Computing:
     """Gives elements from some position on; keeps them if it was told to, and is still the one."""
 
@@ -43,7 +54,7 @@ class Computing:
         self._pass: FirstPass | None = None
         self._identity: PassIdentity | None = None
         self._is_first = True
-        self._shard_func: Callable[..., Any] | None = None
+        self._stage: KeepingStage | None = None
         self._url = ""
 
     @classmethod
@@ -60,12 +71,12 @@ class Computing:
         self,
         first: FirstPass,
         identity: PassIdentity,
-        shard_func: Callable[..., Any] | None,
+        stage: KeepingStage,
         url: str,
     ) -> None:
         """Store what is computed from now on, as long as the identity of the pass holds."""
         self._pass, self._identity = first, identity
-        self._shard_func, self._url = shard_func, url
+        self._stage, self._url = stage, url
         identity.begin_computing()
 
     def read(self, position: int, max_rows: int) -> Chunk:
@@ -94,6 +105,8 @@ class Computing:
             shards = self._shards(chunk)
             try:
                 self._keep(self._pass, chunk, shards)
+            except StorageError as error:
+                self._go_on_without(error)
             except BaseException:
                 self._stop_keeping(commit=False)
                 raise
@@ -119,9 +132,24 @@ class Computing:
         identity.note_move()
 
     def _shards(self, chunk: Chunk) -> Array | None:
-        if self._shard_func is None or not len(chunk):
+        if self._stage is None or self._stage.shard_func is None or not len(chunk):
             return None
-        return shards_of(chunk, self._shard_func, self._position)
+        return shards_of(chunk, self._stage.shard_func, self._position)
+
+    def _go_on_without(self, error: StorageError) -> None:
+        """Store nothing more of this pass, because its place does not take it; elements still flow.
+
+        What was committed stays, and the next pass goes on behind it.
+        """
+        first, stage = self._pass, self._stage
+        if stage is None or first is None or not stage.goes_on_without(error):
+            self._stop_keeping(commit=False)
+            raise error
+        self._pass = None
+        self._forget_identity()
+        with suppress(StorageError):
+            first.close()
+        warn_user(not_stored_text(error, self._url, first.committed))
 
     def _keep(self, first: FirstPass, chunk: Chunk, shards: Array | None) -> None:
         if not len(chunk):
@@ -208,7 +236,13 @@ class Computing:
             # Before anything is compared: threads may still be at work on what it compares.
             self._upstream.close()
         finally:
-            self._commit_rest()
+            first = self._pass
+            try:
+                self._commit_rest()
+            except StorageError as error:
+                if first is None or self._stage is None or not self._stage.goes_on_without(error):
+                    raise
+                warn_user(not_stored_text(error, self._url, first.committed))
 
     @property
     def _has_given_all(self) -> bool:
@@ -245,6 +279,15 @@ class Computing:
                 # It is where this pass has left it: nothing can go on behind what is stored.
                 self._forget_identity()
             self._remember(moved)
+
+
+def not_stored_text(error: StorageError, url: str, committed: int) -> str:
+    """A warning that a pass goes on without storing its elements."""
+    stored = f"its first {committed:,} elements are, and" if committed else "and"
+    return (
+        f"{error}: the elements from here on are not stored in {url}, {stored} the next pass tries "
+        'again; snapshot(path, on_write_error="raise") stops in place of going on'
+    )
 
 
 def failed_text(element: int, url: str) -> str:

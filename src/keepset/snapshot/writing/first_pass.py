@@ -77,6 +77,11 @@ class FirstPass:
         self._in_step = True
 
     @property
+    def committed(self) -> int:
+        """How many elements the log has, those of earlier passes included."""
+        return self._state.appends[-1].stop if self._state.appends else 0
+
+    @property
     def has_elements(self) -> bool:
         """Whether this pass has added any element."""
         return self._added > 0 or self._has_committed

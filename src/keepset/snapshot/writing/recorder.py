@@ -31,6 +31,7 @@ from keepset.snapshot.writing.staging import (
     loose_columns,
 )
 from keepset.storage import Store
+from keepset.storage.patience import Patience
 
 # Elements of many shards that wait for their chunks to fill.
 _MOST_STAGED_BYTES = 64 << 20
@@ -47,7 +48,8 @@ class Recorder:
     of the thread comes out of the next call.
 
     With ``holds_views`` arrays that cannot be written to are not copied: for those who let nobody
-    run meanwhile that could change what they are views of.
+    run meanwhile that could change what they are views of. With ``patience_s`` the thread repeats
+    what a full or unreachable disk refuses, for so many seconds; whoever adds waits if it must.
     """
 
     def __init__(
@@ -62,7 +64,9 @@ class Recorder:
         segment_bytes: int = SEGMENT_BYTES,
         on_durable: Callable[[int], None] | None = None,
         holds_views: bool = False,
+        patience_s: float = 0.0,
     ) -> None:
+        self._patience = Patience(patience_s)
         self._chunk_bytes, self._holds_views = chunk_bytes, holds_views
         self._staged: dict[int, Staging] = {}
         self._spare: deque[Block] = deque()  # written and free
@@ -190,6 +194,7 @@ class Recorder:
 
     def close(self) -> None:
         """Stop. What was added since the last cut is dropped."""
+        self._patience.end()
         if self._thread.is_alive():
             self._jobs.put(None)
             self._thread.join()
@@ -212,6 +217,10 @@ class Recorder:
             raise self._failure
 
     def _work(self) -> None:
+        with self._patience.here():
+            self._take_jobs()
+
+    def _take_jobs(self) -> None:
         # After a failure it goes on taking jobs, because somebody may wait for room in the queue
         # or for a cut, which then fails for the same reason.
         while (job := self._jobs.get()) is not None:

@@ -13,7 +13,7 @@ from keepset.core.lineage import Lineage
 from keepset.core.node import INFINITE, Node
 from keepset.core.pace import Pace
 from keepset.core.run import start
-from keepset.errors import InvalidArgumentError, PendingSnapshotError
+from keepset.errors import InvalidArgumentError, PendingSnapshotError, StorageError
 from keepset.format.commit import Commit
 from keepset.format.log import Log, LogState
 from keepset.format.manifest import Manifest
@@ -70,6 +70,7 @@ def save_node(
         holds_views=True,
     )
     whole = False
+    is_published: bool | None = False
     try:
         given = 0
         for chunk in _chunks(node, recorder):
@@ -82,15 +83,29 @@ def save_node(
         about = {"lineage": Lineage.of(node).to_json(), **told.keep(store)}
         written = last.result()
         manifest = recorder.unified(written)
+        is_published = None  # from here on it may be, whatever goes wrong
         _publish(log, state, run_id, manifest, about)
         # Of a narrower layout, and never part of any version.
         store.delete(written.segment_names - manifest.segment_names)
         whole = True
+    except StorageError as error:
+        if error.url.startswith(store.url):
+            raise _with_outcome(error, is_published, state) from error
+        raise  # of another place, which the pipeline reads
     finally:
         recorder.close()
         lease.release()
         shown.close(whole)
     return store.url
+
+
+def _with_outcome(error: StorageError, is_published: bool | None, state: LogState) -> StorageError:
+    """The error of a save, which says what is there now."""
+    outcome = "whether it was saved is not certain: load it to see, or save it again"
+    if is_published is not None:
+        before = "" if state.version is None else ", and what was saved before is as it was"
+        outcome = f"nothing of this save is stored{before}"
+    return StorageError(f"{error}; {outcome}", url=error.url, number=error.errno)
 
 
 def _chunks(node: Node, recorder: Recorder) -> Iterator[Chunk]:

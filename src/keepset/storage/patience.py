@@ -1,0 +1,81 @@
+"""Patience: try again what a disk or a network may do later, for a while and no longer.
+
+A disk that is full may be emptied, a network file system may come back. Whoever writes in the
+background can wait for that; a call that a person waits for should fail at once. So trying again is
+switched on for a thread, by the one who starts it.
+"""
+
+from __future__ import annotations
+
+import errno
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final, TypeVar
+
+from keepset.errors import StorageError
+
+T = TypeVar("T")
+
+# What may be over after a while. Not what a failed sync says: after it the system has forgotten
+# what was not written, and a second sync would succeed all the same.
+_PASSING: Final = {
+    *(errno.EAGAIN, errno.EBUSY, errno.EDQUOT, errno.EINTR, errno.ENETDOWN, errno.ENETUNREACH),
+    *(errno.ENOMEM, errno.ENOSPC, errno.ESTALE, errno.ETIMEDOUT),
+}
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 5.0
+
+_thread = threading.local()
+
+
+class Patience:
+    """How long the calls of a thread are repeated; none of them is any more once it has ended."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._over = threading.Event()
+
+    def end(self) -> None:
+        """Fail at once from now on: a thread that waits between two tries makes its last one."""
+        self._over.set()
+
+    @contextmanager
+    def here(self) -> Iterator[None]:
+        """Repeat the calls of this thread."""
+        _thread.patience = self
+        try:
+            yield
+        finally:
+            _thread.patience = None
+
+    def pauses(self) -> Iterator[None]:
+        """Wait a little longer each time, until it is enough."""
+        until, pause = time.monotonic() + self.seconds, _FIRST_PAUSE_S
+        while not self._over.is_set() and (left := until - time.monotonic()) > 0:
+            self._over.wait(min(pause, left))
+            yield
+            pause = min(2 * pause, _LONGEST_PAUSE_S)
+
+
+def pauses() -> Iterator[None]:
+    """The pauses between two tries of a call of this thread; there are none without patience."""
+    patience: Patience | None = getattr(_thread, "patience", None)
+    return iter(()) if patience is None else patience.pauses()
+
+
+def is_passing(error: OSError) -> bool:
+    """Whether a call that failed may succeed later, if nothing but time goes by."""
+    return error.errno in _PASSING
+
+
+def patiently(call: Callable[[], T]) -> T:
+    """Repeat a call that begins from scratch each time, as long as this thread has patience."""
+    waiting = None
+    while True:
+        try:
+            return call()
+        except StorageError as error:
+            waiting = waiting or pauses()
+            if not is_passing(error) or next(waiting, waiting) is waiting:
+                raise
