@@ -668,6 +668,7 @@ EXAMPLES: dict[str, Example] = {
             "on_pending": "wait",
             "on_write_error": "raise",
             "resume": False,
+            "progress": False,
             "expiry_s": 7.0,
             "strict": True,
             "ignore": ("global OFFSET",),

@@ -53,7 +53,7 @@ class JaxData:
     def __len__(self) -> int:
         length = self._node.cardinality()
         if length < 0:
-            kind = "is infinite" if length == INFINITE else "has an unknown number of elements"
+            kind = "is infinite" if length == INFINITE else "has an unknown length"
             raise TypeError(f"the pipeline {kind}; take(n) or assert_cardinality(n) gives a length")
         return length
 

@@ -87,7 +87,7 @@ class Shares:
     def __len__(self) -> int:
         length = self.node.cardinality()
         if length < 0:
-            kind = "is infinite" if length == INFINITE else "has an unknown number of elements"
+            kind = "is infinite" if length == INFINITE else "has an unknown length"
             raise TypeError(f"the pipeline {kind}; take(n) or assert_cardinality(n) gives a length")
         return self._left(self.rank, self.world_size, 0)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 import warnings
 from collections.abc import Callable
 from typing import Any, Final
@@ -26,7 +25,6 @@ from keepset.recipe.imports import Trust
 from keepset.recipe.permissions import needs_of
 from keepset.snapshot.explaining import explain_node
 from keepset.snapshot.looking import Snapshot
-from keepset.snapshot.writing.progress import Progress
 
 _LOOK_S: Final = 1.0
 
@@ -156,31 +154,24 @@ def _keep(
     options: dict[str, Any],
     as_json: bool,
 ) -> None:
-    began = time.monotonic()
-    shown = Progress(f"keeping in {target}", ds.cardinality(), progress)
-    whole, durable, looked = False, 0, began
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        kept = ds.snapshot(target, compression, on_pending="error", **options)
+        kept = ds.snapshot(
+            target,
+            compression,
+            on_pending="error",
+            on_write_error="raise",
+            progress=progress,
+            **options,
+        )
     for warning in caught:
         click.echo(f"warning: {warning.message}", err=True)
     name = explain_node(kept._node, target, options).fingerprint
     was_there = _look(target, name, options)
     count = 0
-    try:
-        if was_there is None or not was_there.is_complete:
-            for _ in kept:
-                count += 1
-                shown.advance(1)
-                if time.monotonic() - looked > _LOOK_S:
-                    looked = time.monotonic()
-                    durable = _count_durable(_look(target, name, options), durable, shown)
-        whole = True
-        found = Snapshot(target, fingerprint=name, **options)
-        _count_durable(found, durable, shown)
-    finally:
-        if count:
-            shown.close(whole)
+    if was_there is None or not was_there.is_complete:
+        count = sum(1 for _ in kept)
+    found = Snapshot(target, fingerprint=name, **options)
     if as_json:
         show_json(
             {
@@ -203,13 +194,6 @@ def _look(target: str, fingerprint: str, options: dict[str, Any]) -> Snapshot | 
         return Snapshot(target, fingerprint=fingerprint, **options)
     except KeepsetError:
         return None  # nothing is kept yet
-
-
-def _count_durable(found: Snapshot | None, before: int, shown: Progress) -> int:
-    if found is None:
-        return before
-    shown.add_durable(found.size_bytes - before)
-    return found.size_bytes
 
 
 def _dry_run(recipe: Recipe, stages: Callable[[], list[Node]], as_json: bool) -> None:

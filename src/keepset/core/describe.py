@@ -8,7 +8,7 @@ from typing import Any
 from keepset.core.node import INFINITE, UNKNOWN, Node
 from keepset.core.secrets import Mask
 
-_COUNTS = {INFINITE: "endless", UNKNOWN: "unknown number of elements"}
+_COUNTS = {INFINITE: "endless", UNKNOWN: "unknown length"}
 
 
 def count_text(cardinality: int) -> str:
@@ -21,7 +21,7 @@ def count_text(cardinality: int) -> str:
 def spec_text(node: Node) -> str:
     """The spec if it is known without running anything."""
     known = node.known_spec()
-    return "found from the first element" if known is None else _spec(known[0])
+    return "spec known after the first element" if known is None else _spec(known[0])
 
 
 def _spec(spec: Any) -> str:

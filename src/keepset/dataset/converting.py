@@ -137,11 +137,11 @@ def _keep(
             if time.monotonic() - looked > _LOOK_S:
                 # A segment has its name once it is on the disk.
                 found = sum(info.size_bytes for info in store.list(f"{name}/segments/"))
-                shown.add_durable(found - durable)
+                shown.add_written(found - durable)
                 durable, looked = found, time.monotonic()
             shown.advance(len(chunk))
         found = sum(info.size_bytes for info in store.list(f"{name}/segments/"))
-        shown.add_durable(found - durable)
+        shown.add_written(found - durable)
         whole = True
     finally:
         shown.close(whole)

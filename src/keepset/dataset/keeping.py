@@ -188,6 +188,7 @@ class Keeping(BaseDataset):
         segment_bytes: int = SEGMENT_BYTES,
         writable: bool = False,
         recipe: bool = True,
+        progress: bool | None = None,
         cache_dir: str | os.PathLike[str] | None = None,
         cache_bytes: int | None = None,
         **options: Any,
@@ -224,6 +225,8 @@ class Keeping(BaseDataset):
                 read-only otherwise.
             recipe: Whether to store the recipe of the pipeline beside the elements. Secrets are
                 never part of it.
+            progress: Whether a first pass shows a line that moves. By default it does on a
+                terminal and in a notebook, after two seconds, unless ``KEEPSET_PROGRESS=0``.
             cache_dir: For an object store: a local folder that keeps what was read, for the next
                 time and for other processes.
             cache_bytes: How much that folder may take, 10 GiB by default; what was used longest
@@ -254,6 +257,7 @@ class Keeping(BaseDataset):
             num_shards=num_shards,
             writable=writable,
             recipe=recipe,
+            progress=progress,
             chunk_bytes=positive(chunk_bytes, "chunk_bytes"),
             segment_bytes=positive(segment_bytes, "segment_bytes"),
             options=loaded_stages().with_cache(path, options, cache_dir, cache_bytes),

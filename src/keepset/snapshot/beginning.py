@@ -23,6 +23,7 @@ from keepset.snapshot.writing.computing import Computing, computing_behind
 from keepset.snapshot.writing.filling import fill_damaged
 from keepset.snapshot.writing.first_pass import FirstPass
 from keepset.snapshot.writing.lease import Lease
+from keepset.snapshot.writing.progress import Progress
 from keepset.snapshot.writing.recorder import Recorder
 from keepset.snapshot.writing.reset import add_reset
 from keepset.snapshot.writing.telling import Told
@@ -35,6 +36,8 @@ _log = logging.getLogger("keepset")
 
 # How long a first pass tries to write to a place that is full or cannot be reached.
 _PATIENCE_S = 60.0
+# A pass that is over sooner shows no progress.
+_SHOWN_AFTER_S = 2.0
 
 _OWN_STATE = (
     "its functions hold state of their own, such as a cache or a counter, which an interrupted "
@@ -143,6 +146,13 @@ class Beginning(NamedTuple):
     def _first_pass(self, state: LogState, run_id: str, lease: Lease) -> FirstPass:
         node = self.node
         known = node.parent.known_spec()
+        shown = Progress(
+            f"storing in {node.root().url}",
+            node.cardinality(),
+            node.progress,
+            done=state.appends[-1].stop if state.appends else 0,
+            delay_s=_SHOWN_AFTER_S,
+        )
         spec = state.kept.spec if state.kept is not None else known[0] if known else None
         recorder = Recorder(
             self.store,
@@ -152,6 +162,7 @@ class Beginning(NamedTuple):
             has_spec=known is not None or state.kept is not None,
             chunk_bytes=node.chunk_bytes,
             segment_bytes=node.segment_bytes,
+            on_written=shown.add_written,
             patience_s=_PATIENCE_S,
         )
         facts = {
@@ -165,7 +176,7 @@ class Beginning(NamedTuple):
             facts["facts"] = state.appends[-1].commit.body.get("facts")
         sources = self.identity.sources
         keeper = None if sources is None else SourceKeeper(self.store, sources)
-        return FirstPass(self.log, state, run_id, recorder, lease, facts, keeper)
+        return FirstPass(self.log, state, run_id, recorder, lease, facts, keeper, shown)
 
     def _recipe(self) -> Told:
         with self.identity.moment:

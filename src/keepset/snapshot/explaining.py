@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -59,6 +60,15 @@ class Explanation:
     def __str__(self) -> str:
         ignored = [f"left out of the fingerprint by ignore: {name}" for name in self.ignored]
         return "\n".join([*self._answer(), *ignored, *_other_versions(self.versions)])
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        colour = "#1a7f37" if self.hit else "#9a6700"
+        text = html.escape(str(self))
+        return (
+            f'<div style="border-left:4px solid {colour};padding-left:8px">'
+            f'<pre style="white-space:pre-wrap;margin:0">{text}</pre></div>'
+        )
 
     def _answer(self) -> list[str]:
         if self.hit:

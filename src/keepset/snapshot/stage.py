@@ -76,6 +76,7 @@ class SnapshotStage(Node):
     on_pending: str = parameter(default="passthrough", identity=False)
     on_write_error: str = parameter(default="warn", identity=False)
     resume: bool = parameter(default=True, identity=False)
+    progress: bool | None = parameter(default=None, identity=False, recipe=False)
     expiry_s: float = parameter(default=EXPIRY_S, identity=False)
     strict: bool = parameter(default=False, identity=False)
     ignore: tuple[str, ...] = parameter(default=(), identity=False)

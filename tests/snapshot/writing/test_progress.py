@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import os
 import pty
 import re
@@ -37,7 +38,16 @@ SAVE = textwrap.dedent(
     ds = ks.Dataset.range(200).map(slow)
     if settings.pop("counted", True) is False:
         ds = ds.filter(lambda x: True)
-    ds.save(sys.argv[1], chunk_bytes=65536, segment_bytes=262144, **settings)
+    action = settings.pop("action", "save")
+    settings = {"chunk_bytes": 65536, "segment_bytes": 262144, **settings}
+    if action == "save":
+        ds.save(sys.argv[1], **settings)
+    else:
+        from keepset.snapshot import beginning
+
+        beginning._SHOWN_AFTER_S = 0.05
+        count = settings.pop("count", 200)
+        assert len(list(ds.snapshot(sys.argv[1], fingerprint="f", **settings).take(count))) == count
     """
 )
 
@@ -71,7 +81,7 @@ def lines_of(shown: str) -> list[str]:
 
 def test_a_terminal_shows_a_bar_with_durable_bytes_rate_and_time_left(tmp_path: Path) -> None:
     *lines, last = lines_of(on_a_terminal(tmp_path / "kept", "{}"))
-    pattern = r".*: [█░]+ +(\d+)%, (\S+ \S+) kept, \S+ \S+/s, .* left"
+    pattern = r".*: [█░]+ +(\d+)%, [\d,]+ elements, (\S+ \S+) written, \S+ \S+/s, .* left"
     found = [re.fullmatch(pattern, line) for line in lines]
     assert len(found) > 3
     assert all(found), lines
@@ -88,8 +98,49 @@ def test_a_terminal_shows_a_bar_with_durable_bytes_rate_and_time_left(tmp_path: 
 def test_without_a_known_number_elements_are_counted(tmp_path: Path) -> None:
     *lines, last = lines_of(on_a_terminal(tmp_path / "kept", "{'counted': False}"))
     assert lines
-    assert all(re.fullmatch(r".*: [\d,]+ elements, .* kept, .*/s", line) for line in lines), lines
+    assert all(re.fullmatch(r".*: [\d,]+ elements, .* written, .*/s", line) for line in lines), (
+        lines
+    )
     assert "done, 200 elements" in last
+
+
+def test_bytes_move_while_one_segment_is_written(tmp_path: Path) -> None:
+    lines = lines_of(on_a_terminal(tmp_path / "kept", "{'segment_bytes': 1 << 30}"))
+    assert len(set(re.findall(r"\S+ \S+ written", "\n".join(lines)))) > 3
+
+
+def test_a_first_pass_shows_the_same_and_a_replay_nothing(tmp_path: Path) -> None:
+    stopped = lines_of(on_a_terminal(tmp_path, "{'action': 'snapshot', 'count': 120}"))
+    assert re.search(r"storing in .*: stopped, \d+ elements", stopped[-1])
+    *lines, last = lines_of(on_a_terminal(tmp_path, "{'action': 'snapshot'}"))
+    shares = [int(share) for share in re.findall(r"(\d+)%", "\n".join(lines))]
+    assert shares == sorted(shares)
+    assert shares[0] >= 60, "it goes on where it stopped"
+    assert re.fullmatch(r".*storing in .*: done, 200 elements, .* in \S+ s", last)
+    assert on_a_terminal(tmp_path, "{'action': 'snapshot'}") == ""
+
+
+def test_a_short_first_pass_shows_nothing(tmp_path: Path) -> None:
+    assert on_a_terminal(tmp_path, "{'action': 'snapshot', 'count': 3}") == ""
+
+
+def test_the_environment_and_notebooks_decide(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class ZMQInteractiveShell:
+        """Stands for the shell of a notebook, which IPython offers everywhere."""
+
+    ds = ks.Dataset.range(3)
+    monkeypatch.setattr(builtins, "get_ipython", ZMQInteractiveShell, raising=False)
+    ds.save(tmp_path / "notebook")
+    assert "done, 3 elements" in capsys.readouterr().err
+    monkeypatch.setenv("KEEPSET_PROGRESS", "0")
+    ds.save(tmp_path / "off")
+    assert capsys.readouterr().err == ""
+    monkeypatch.delattr(builtins, "get_ipython")
+    monkeypatch.setenv("KEEPSET_PROGRESS", "1")
+    ds.save(tmp_path / "on")
+    assert "done, 3 elements" in capsys.readouterr().err
 
 
 def test_no_line_is_longer_than_the_terminal(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def _sync(file: BinaryIO, durable: int, shown: Progress) -> int:
     file.flush()
     os.fsync(file.fileno())
     more = file.tell() - durable
-    shown.add_durable(more)
+    shown.add_written(more)
     return more
 
 

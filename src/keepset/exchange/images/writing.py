@@ -205,7 +205,7 @@ class _Written:
 
     def _note(self, lines: BinaryIO) -> None:
         picture, done = self._waiting[0]
-        self._shown.add_durable(done.result())
+        self._shown.add_written(done.result())
         self._shown.advance(1)
         lines.write(picture.line)
         self._waiting.popleft()

@@ -73,7 +73,7 @@ def save_tensorflow(
             shards = None if shard_func is None else shards_of(chunk, shard_func, writer.elements)
             writer.add(chunk, shards)
             shown.advance(len(chunk))
-        spec = writer.finish(shown.add_durable)
+        spec = writer.finish(shown.add_written)
         store.put(SPEC, spec_message(spec))
         # Last, because with this it counts.
         store.put(METADATA, metadata_message(writer.metadata(spec), int(time.time() * 1e6)))

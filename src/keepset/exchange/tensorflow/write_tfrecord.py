@@ -69,11 +69,11 @@ def write_tfrecord(
             if part is not None and writers[0].is_due:
                 writers[0].flush()
                 part.note(given)
-                shown.add_durable(part.tell() - durable)
+                shown.add_written(part.tell() - durable)
                 durable = part.tell()
         for writer in writers:
-            shown.add_durable(writer.finish())
-        shown.add_durable(-durable)
+            shown.add_written(writer.finish())
+        shown.add_written(-durable)
         whole = True
     finally:
         for writer in writers:

@@ -201,7 +201,7 @@ class _Shards:
                 break
         with writing(name):
             writer.finish()
-        self._shown.add_durable(writer.size_bytes)
+        self._shown.add_written(writer.size_bytes)
 
     def remove(self) -> None:
         """Take back what was written: part of a data set looks like all of it."""

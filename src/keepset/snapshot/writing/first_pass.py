@@ -17,6 +17,7 @@ from keepset.format.log import Log, LogState
 from keepset.format.manifest import Manifest, join
 from keepset.snapshot.files.source_keeper import SourceKeeper
 from keepset.snapshot.writing.lease import Lease
+from keepset.snapshot.writing.progress import Progress
 from keepset.snapshot.writing.recorder import Recorder
 from keepset.snapshot.writing.reset import add_reset
 
@@ -44,11 +45,13 @@ class FirstPass:
         lease: Lease,
         facts: dict[str, Any],
         sources: SourceKeeper | None = None,
+        shown: Progress | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._log, self._state, self._run = log, state, run
         self._recorder, self._lease, self._facts = recorder, lease, facts
-        self._sources, self._clock = sources, clock
+        self._sources, self._shown, self._clock = sources, shown, clock
+        self._is_whole = False
         self._began = self._committed_at = clock()
         self._uncommitted_bytes = 0
         self._added = 0
@@ -75,6 +78,8 @@ class FirstPass:
         self._uncommitted_bytes += chunk.size_bytes
         self._before_last = before_last
         self._in_step = True
+        if self._shown is not None:
+            self._shown.advance(len(chunk))
 
     @property
     def committed(self) -> int:
@@ -152,6 +157,7 @@ class FirstPass:
                 self._say_stored(whole)
 
         self._recorder.cut(finish).result()
+        self._is_whole = not self._lost
 
     def _say_stored(self, whole: Manifest) -> None:
         _log.info(
@@ -203,6 +209,8 @@ class FirstPass:
                 if self._sources is not None:
                     self._sources.close()
                 self._lease.release()
+                if self._shown is not None:
+                    self._shown.close(self._is_whole)
         failure = None if self._last_cut is None else self._last_cut.exception()
         if failure is not None and self._in_step:
             raise failure

@@ -1,7 +1,9 @@
-"""Progress of a long write: one line on a terminal that counts bytes which are safe on disk."""
+"""Progress of a long write: one line, on a terminal or in a notebook, that moves while it runs."""
 
 from __future__ import annotations
 
+import builtins
+import os
 import shutil
 import sys
 import time
@@ -14,27 +16,47 @@ _SHORTEST_TITLE = 12
 
 
 class Progress:
-    """Shows what was written. Silent unless it is wanted, or stderr is a terminal."""
+    """Shows what was written.
 
-    def __init__(self, title: str, elements: int, wanted: bool | None) -> None:
+    Args:
+        title: What the line begins with.
+        elements: How many there are in all; negative if that is not known.
+        wanted: Whether to show it. None asks ``KEEPSET_PROGRESS`` (0 or 1), and shows it on a
+            terminal and in a notebook if that is not set.
+        done: How many elements were there before.
+        delay_s: Nothing is shown of what takes less.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        elements: int,
+        wanted: bool | None,
+        *,
+        done: int = 0,
+        delay_s: float = 0.0,
+    ) -> None:
         self._title, self._elements = title, elements
-        self._shows = sys.stderr.isatty() if wanted is None else wanted
-        self._began = self._shown = time.monotonic()
-        self._bytes = self._done = 0
+        self._shows = is_wanted() if wanted is None else wanted
+        self._began = time.monotonic()
+        # The first line comes after the delay, and a last line only behind another one.
+        self._next, self._has_shown = self._began + max(delay_s, _INTERVAL_S), not delay_s
+        self._bytes, self._done, self._before = 0, done, done
+        self._width = 0
 
-    def add_durable(self, size_bytes: int) -> None:
-        """Count bytes that would survive a power failure."""
+    def add_written(self, size_bytes: int) -> None:
+        """Count bytes that were handed to the disk or the store."""
         self._bytes += size_bytes
 
     def advance(self, elements: int) -> None:
         self._done += elements
-        now = time.monotonic()
-        if self._shows and now - self._shown > _INTERVAL_S:
-            self._shown = now
+        if self._shows and (now := time.monotonic()) > self._next:
+            self._next, self._has_shown = now + _INTERVAL_S, True
             self._print(*self._figures(now - self._began))
 
     def close(self, whole: bool) -> None:
-        if self._shows:
+        if self._shows and self._has_shown:
+            self._shows = False
             took = time_text(time.monotonic() - self._began)
             ending = "done" if whole else "stopped"
             figures = f"{ending}, {self._done:,} elements, {size_text(self._bytes)} in {took}"
@@ -43,18 +65,32 @@ class Progress:
 
     def _figures(self, seconds: float) -> tuple[str, float | None]:
         """What to say, and how much is done, if that is known."""
-        kept = f"{size_text(self._bytes)} kept, {size_text(self._bytes / max(seconds, 1e-9))}/s"
+        rate = size_text(self._bytes / max(seconds, 1e-9))
+        written = f"{self._done:,} elements, {size_text(self._bytes)} written, {rate}/s"
         if self._elements <= 0:
-            return f"{self._done:,} elements, {kept}", None
+            return written, None
         share = min(self._done / self._elements, 1.0)
-        left = f", {time_text(seconds * (1 / share - 1))} left" if share else ""
-        return f"{share:4.0%}, {kept}{left}", share
+        new, left = self._done - self._before, max(self._elements - self._done, 0)
+        ending = f", {time_text(seconds / new * left)} left" if new else ""
+        return f"{share:4.0%}, {written}{ending}", share
 
     def _print(self, figures: str, share: float | None) -> None:
         line = _line(self._title, figures, share, shutil.get_terminal_size().columns - 1)
         # What an earlier line was longer by is wiped out.
-        sys.stderr.write(f"\r{line}\x1b[K" if sys.stderr.isatty() else f"\r{line}")
+        rest = "\x1b[K" if sys.stderr.isatty() else " " * (self._width - len(line))
+        self._width = len(line)
+        sys.stderr.write(f"\r{line}{rest}")
         sys.stderr.flush()
+
+
+def is_wanted() -> bool:
+    """Whether a person looks: at a terminal, or at a notebook."""
+    chosen = os.environ.get("KEEPSET_PROGRESS", "")
+    if chosen:
+        return chosen != "0"
+    # IPython says where it is; it is not imported for that.
+    shell = getattr(builtins, "get_ipython", lambda: None)()
+    return sys.stderr.isatty() or type(shell).__name__ == "ZMQInteractiveShell"
 
 
 def _line(title: str, figures: str, share: float | None, columns: int) -> str:
@@ -69,7 +105,10 @@ def _line(title: str, figures: str, share: float | None, columns: int) -> str:
     room -= len(bar)
     if len(title) > room:
         # The end of a path says more than its beginning.
-        title = f"…{title[len(title) - room + 1 :]}" if room >= _SHORTEST_TITLE else ""
+        words = title.rpartition(" ")[0]
+        words = f"{words} " if words and len(words) + _SHORTEST_TITLE < room else ""
+        left = room - len(words)
+        title = f"{words}…{title[len(title) - left + 1 :]}" if room >= _SHORTEST_TITLE else ""
     return (f"{title}: {bar}{figures}" if title else f"{bar}{figures}")[: max(columns, 1)]
 
 

@@ -62,7 +62,7 @@ class Recorder:
         has_spec: bool = False,
         chunk_bytes: int = CHUNK_BYTES,
         segment_bytes: int = SEGMENT_BYTES,
-        on_durable: Callable[[int], None] | None = None,
+        on_written: Callable[[int], None] | None = None,
         holds_views: bool = False,
         patience_s: float = 0.0,
     ) -> None:
@@ -73,7 +73,7 @@ class Recorder:
         self._staged_bytes = 0
         self._rows_per_chunk = 0
         self._segments = Segments(
-            store, run, compression, Layout(spec) if has_spec else None, segment_bytes, on_durable
+            store, run, compression, Layout(spec) if has_spec else None, segment_bytes, on_written
         )
         self._order = OrderBuilder()
         self._elements = 0

@@ -65,7 +65,7 @@ def save_node(
         has_spec=known is not None,
         chunk_bytes=chunk_bytes,
         segment_bytes=segment_bytes,
-        on_durable=shown.add_durable,
+        on_written=shown.add_written,
         # Until this returns, nobody who keeps to the rules changes what the pipeline gives.
         holds_views=True,
     )

@@ -36,11 +36,11 @@ class Segments:
         compression: str,
         layout: Layout | None = None,
         segment_bytes: int = SEGMENT_BYTES,
-        on_durable: Callable[[int], None] | None = None,
+        on_written: Callable[[int], None] | None = None,
     ) -> None:
         self._store, self._run, self._compression = store, run, compression
         self._layout, self._segment_bytes = layout, segment_bytes
-        self._on_durable = on_durable
+        self._on_written, self._counted = on_written, 0
         self._codec: Codec | None = None
         self._fitting: Form | None = None  # of elements that fit the layout so far
         self._segment: SegmentWriter | None = None
@@ -98,8 +98,15 @@ class Segments:
         entries = self._segment.write(chunk)
         self._shards.append(shard)
         self._note(entries)
+        self._count(self._segment.size_bytes)
         if self._segment.size_bytes >= self._segment_bytes:
             self._finish_segment()
+
+    def _count(self, size_bytes: int) -> None:
+        """Say how much of the file that is open has been written by now."""
+        if self._on_written is not None:
+            self._on_written(size_bytes - self._counted)
+        self._counted = size_bytes
 
     def _note(self, entries: Sequence[ChunkEntry]) -> None:
         for entry in entries:
@@ -116,8 +123,8 @@ class Segments:
         self._note(entries)
         layout = self._layout
         self._segments.append(Segment(entry, layout.spec, layout.wide, self._codec.name))
-        if self._on_durable is not None:
-            self._on_durable(entry.size_bytes)
+        self._count(entry.size_bytes)
+        self._counted = 0
         self._segment = self._file = None
 
     def cut(self, elements: int, order: Order | None = None) -> Manifest:
