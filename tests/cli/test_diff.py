@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 from tests.cli.commands import answer, answer_json, complaint, keep_a_part, numbers
+
+import keepset as ks
 
 
 def test_equal_whatever_the_form(tmp_path: Path) -> None:
@@ -18,10 +21,14 @@ def test_the_first_difference_is_shown(tmp_path: Path) -> None:
     numbers(100).save(tmp_path / "a")
     numbers(100, scale=2).save(tmp_path / "b")
     text = answer("diff", tmp_path / "a", tmp_path / "b", code=1)
-    assert text.startswith("different: element 1 differs: ")
+    assert text.splitlines()[:2] == [
+        "different: 99 of 100 elements differ",
+        "first at element 1, x: 1 -> 2",
+    ]
     found = answer_json("diff", tmp_path / "a", tmp_path / "b", code=1)
     assert found["is_equal"] is False
-    assert found["difference"].startswith("element 1 differs: ")
+    assert found["first_difference"] == {"element": 1, "leaf": "x", "first": "1", "second": "2"}
+    assert found["leaves"]["x"] == found["different"] == 99
     assert found["first"] == str(tmp_path / "a")
 
 
@@ -29,7 +36,7 @@ def test_another_number_of_elements_is_a_difference(tmp_path: Path) -> None:
     numbers(100).save(tmp_path / "a")
     numbers(99).save(tmp_path / "b")
     text = answer("diff", tmp_path / "a", tmp_path / "b", code=1)
-    assert text == "different: the second data set ends after 99 elements, the first goes on\n"
+    assert text == "different: the second dataset ends after 99 elements, the first goes on\n"
 
 
 def test_two_fingerprints_of_one_path(tmp_path: Path) -> None:
@@ -53,3 +60,21 @@ def test_options_are_for_the_one_in_a_bucket(tmp_path: Path, s3_url: str) -> Non
     numbers(10).save(tmp_path)
     numbers(10).save(s3_url)
     assert "equal" in answer("diff", tmp_path, s3_url, "-o", "region=us-east-1")
+
+
+def test_the_leaf_and_the_place_in_an_array_are_named(tmp_path: Path) -> None:
+    def rows(value: float) -> ks.Dataset:
+        def row(x: np.int64) -> dict[str, object]:
+            image = np.ones((2, 3))
+            image[1, 1] = value if x >= 2 else 1
+            return {"image": image, "id": x}
+
+        return ks.Dataset.range(4).map(row)
+
+    rows(1.0).save(tmp_path / "a")
+    rows(7.0).save(tmp_path / "b")
+    text = answer("diff", tmp_path / "a", tmp_path / "b", code=1)
+    assert text.splitlines() == [
+        "different: 2 of 4 elements differ",
+        "first at element 2, image: 1.0 -> 7.0 at [1, 1] (1 of 6 values differ)",
+    ]

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from keepset.cli.arguments import json_option, options_option, traceback_option
 from keepset.cli.output import answer_no, console, plain, show, show_json
 from keepset.cli.place import Place
-from keepset.core.describe import count_text
-from keepset.testing.datasets import assert_equal
+from keepset.testing.comparison import Comparison, compare
 
 
 @click.command("diff")
@@ -34,7 +37,7 @@ def command(
 
     The type of the elements, how many there are, and every value count; NaN
     equals NaN. How they are kept does not: codec, shards and chunks may differ.
-    The first difference is shown.
+    Shown are the first difference and how many elements differ in each leaf.
 
     \b
     Examples:
@@ -52,21 +55,44 @@ def command(
         for path, fingerprint in zip((first, second), chosen, strict=False)
     )
     a, b = one.dataset(), other.dataset()
-    difference = None
-    with console(stderr=True).status(f"comparing {count_text(len(a))}"):
-        try:
-            assert_equal(a, b)
-        except AssertionError as error:
-            difference = str(error)
+    with _progress(min(len(a), len(b))) as on_element:
+        found = compare(a, b, on_element)
+    difference = None if found.is_equal else str(found)
+    if difference is None and a.element_spec != b.element_spec:
+        difference = f"the specs differ: {a.element_spec} and {b.element_spec}"
     if as_json:
-        urls = {"first": one.store.url, "second": other.store.url}
-        show_json({**urls, "is_equal": difference is None, "difference": difference})
+        show_json({"first": one.store.url, "second": other.store.url, **_json(found, difference)})
     elif difference is None:
-        show(plain(f"equal: {count_text(len(a))}", "green"))
+        show(plain(str(found), "green"))
     else:
         show(plain(f"different: {difference}", "red"))
     if difference is not None:
         answer_no()
+
+
+def _json(found: Comparison, difference: str | None) -> dict[str, Any]:
+    at = found.first
+    return {
+        "is_equal": difference is None,
+        "difference": difference,
+        "compared": found.compared,
+        "different": found.different,
+        "leaves": found.leaves,
+        "first_difference": at
+        and {"element": at[0], "leaf": at[1].name, "first": at[1].old, "second": at[1].new},
+    }
+
+
+@contextmanager
+def _progress(elements: int) -> Iterator[Callable[[], None] | None]:
+    """A bar of the elements that were compared, where there is a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    columns = (TextColumn("comparing"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
+        task = bar.add_task("comparing", total=elements)
+        yield lambda: bar.advance(task)
 
 
 def _options_for(path: str, both: tuple[str, str], options: dict[str, Any]) -> dict[str, Any]:

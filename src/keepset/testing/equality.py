@@ -9,8 +9,9 @@ import numpy as np
 
 from keepset.core.element import to_element
 from keepset.core.ragged import Ragged
+from keepset.core.record import record
 from keepset.core.sparse import Sparse
-from keepset.core.structure import structure_of
+from keepset.core.structure import Structure, structure_of
 
 
 def assert_elements_equal(got: Any, expected: Any) -> None:
@@ -59,17 +60,70 @@ def _compare_lists(got: list[Any], expected: list[Any]) -> None:
         )
 
 
+@record
+class LeafDifference:
+    """In which leaf two elements differ, the two values, and what else there is to say."""
+
+    name: str
+    old: str
+    new: str
+    remark: str = ""
+
+
+def element_differences(one: Any, other: Any) -> list[LeafDifference]:
+    """The leaves in which two elements differ; empty if they are equal."""
+    one, other = to_element(one), to_element(other)
+    structure = structure_of(one)
+    if structure != structure_of(other):
+        return [LeafDifference("", str(structure), str(structure_of(other)), " (the structure)")]
+    names = _names(structure)
+    pairs = zip(names, structure.leaves(one), structure.leaves(other), strict=True)
+    return [
+        _described(name, a, b, difference)
+        for name, a, b in pairs
+        if (difference := _leaf_difference(a, b)) is not None
+    ]
+
+
+def _names(structure: Structure) -> list[str]:
+    """What each leaf is called: ``image``, ``box/0``."""
+    if structure.is_leaf:
+        return [""]
+    keys = structure.keys or range(len(structure.children))
+    return [
+        f"{key}/{inner}" if inner else str(key)
+        for key, child in zip(keys, structure.children, strict=True)
+        for inner in _names(child)
+    ]
+
+
+def _described(name: str, one: Any, other: Any, difference: str) -> LeafDifference:
+    shapes = [getattr(each, "shape", None) for each in (one, other)]
+    dtypes = [getattr(each, "dtype", None) for each in (one, other)]
+    is_array = all(isinstance(each, np.ndarray) for each in (one, other))
+    if is_array and shapes[0] == shapes[1] and dtypes[0] == dtypes[1]:
+        same = np.asarray((one == other) | ((one != one) & (other != other)), bool)
+        at = tuple(map(int, np.argwhere(~same)[0]))
+        where = f" at {list(at)} ({difference})" if at else ""
+        return LeafDifference(name, _short_value(one[at]), _short_value(other[at]), where)
+    remark = "" if "1 of 1 values" in difference else f" ({difference})"
+    return LeafDifference(name, _short_value(one), _short_value(other), remark)
+
+
+def _short_value(value: Any) -> str:
+    text = str(value) if isinstance(value, np.generic) else " ".join(repr(value).split())
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
 def _difference(one: Any, other: Any) -> str | None:
     """How two elements differ, or None."""
     structure = structure_of(one)
     if structure != structure_of(other):
         return f"the structures are {structure} and {structure_of(other)}"
-    for number, (a, b) in enumerate(
-        zip(structure.leaves(one), structure.leaves(other), strict=True)
-    ):
+    pairs = zip(structure.leaves(one), structure.leaves(other), strict=True)
+    for name, (a, b) in zip(_names(structure), pairs, strict=True):
         if (difference := _leaf_difference(a, b)) is not None:
-            where = "" if structure.is_leaf else f"in leaf {number} of {structure}, "
-            return where + difference
+            return f"in {name}, {difference}" if name else difference
     return None
 
 
