@@ -23,12 +23,12 @@ def test_the_first_difference_is_shown(tmp_path: Path) -> None:
     text = answer("diff", tmp_path / "a", tmp_path / "b", code=1)
     assert text.splitlines()[:2] == [
         "different: 99 of 100 elements differ",
-        "first at element 1, x: 1 -> 2",
+        "first at element 1, v: 1.0 -> 2.0 at [0] (7 of 7 values differ)",
     ]
     found = answer_json("diff", tmp_path / "a", tmp_path / "b", code=1)
     assert found["is_equal"] is False
-    assert found["first_difference"] == {"element": 1, "leaf": "x", "first": "1", "second": "2"}
-    assert found["leaves"]["x"] == found["different"] == 99
+    assert found["first_difference"] == {"element": 1, "leaf": "v", "first": "1.0", "second": "2.0"}
+    assert found["leaves"]["v"] == found["different"] == 99
     assert found["first"] == str(tmp_path / "a")
 
 
