@@ -13,6 +13,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from PIL import Image
@@ -21,6 +22,7 @@ import keepset as ks
 from keepset.core.element import to_element, to_returned_element
 from keepset.core.spec import spec_of
 from keepset.core.structure import structure_of
+from keepset.errors import ElementError
 
 Point = namedtuple("Point", ["x", "y"])
 
@@ -274,3 +276,127 @@ def test_the_shape_of_a_sparse_array_is_not_written_to() -> None:
     for each in (sparse, *rows):
         with pytest.raises(ValueError, match="read-only"):
             each.dense_shape[...] = 77
+
+
+def reused_frames() -> Iterator[Any]:
+    table = pd.DataFrame({"x": np.zeros(3)})
+    for i in range(4):
+        table.iloc[0, 0] = float(i)
+        yield table["x"].to_numpy()
+
+
+def reused_windows() -> Iterator[Any]:
+    buffer = np.zeros(4)
+    for i in range(4):
+        buffer[:] = np.arange(4) + 10 * i
+        yield np.lib.stride_tricks.sliding_window_view(buffer, 2)
+
+
+def reused_by_broadcasting() -> Iterator[Any]:
+    buffer = np.zeros(1)
+    for i in range(4):
+        buffer[0] = i
+        yield np.broadcast_to(buffer, (2,))
+
+
+def reused_series() -> Iterator[Any]:
+    series = pd.Series(np.zeros(3))
+    for i in range(4):
+        series.iloc[0] = float(i)
+        yield series
+
+
+def reused_objects() -> Iterator[Any]:
+    class Picture:
+        data = np.zeros(2)
+
+        def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+            return self.data
+
+    image = Picture()
+    for i in range(4):
+        image.data[:] = i
+        yield image
+
+
+REUSED = [
+    reused_frames, reused_windows, reused_by_broadcasting, reused_series, reused_objects,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("source", REUSED, ids=lambda source: source.__name__)
+def test_a_view_that_is_read_only_is_copied_if_what_is_behind_it_is_not(source: Any) -> None:
+    expected = [np.array(each).tolist() for each in source()]
+    ds = ks.Dataset.from_generator(source)
+    for each in (ds, ds.batch(2).unbatch(), ds.shuffle(1), ds.prefetch(2)):
+        assert [x.tolist() for x in list(each)] == expected
+
+
+def test_arrays_of_other_classes_are_plain_elements(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.arange(12.0).reshape(4, 3))
+    mapped = np.load(tmp_path / "a.npy", mmap_mode="r")
+
+    class Own(np.ndarray[Any, Any]):
+        pass
+
+    for make in (
+        lambda i: mapped[i],
+        lambda i: np.arange(2).view(Own),
+        lambda i: np.zeros(2).view(Own),
+    ):
+        ds = ks.Dataset.range(4).map(make)
+        assert {type(each) for each in ds} == {np.ndarray}
+        assert [len(each) for each in ds.batch(2)] == [2, 2]
+
+
+def test_a_memory_map_that_is_read_only_is_not_copied(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.arange(12.0).reshape(4, 3))
+    mapped = np.load(tmp_path / "a.npy", mmap_mode="r")
+    [first, *_] = ks.Dataset.range(4).map(lambda i: mapped[i])
+    assert np.shares_memory(first, mapped)
+
+
+def test_a_mask_is_not_lost() -> None:
+    masked = np.ma.masked_equal([1.0, -9999.0], -9999.0)
+    for ds in (ks.Dataset.range(2).map(lambda _: masked), lambda: ks.Dataset.from_tensors(masked)):
+        with pytest.raises(ElementError, match="filled"):
+            list(ds() if callable(ds) else ds)
+    whole = np.ma.masked_equal([1.0, 2.0], -9999.0)
+    assert [x.tolist() for x in ks.Dataset.from_tensors(whole)] == [[1.0, 2.0]]
+
+
+def test_whole_numbers_of_columns_with_gaps_are_not_rounded() -> None:
+    large = 2**53 + 1
+    for column in (
+        pd.array([large, None], dtype="Int64"),
+        pa.array([large, None]),
+        pl.Series([large, None]),
+    ):
+        with pytest.raises(ElementError, match="missing values"):
+            list(ks.Dataset.from_tensors(column))
+    [found] = ks.Dataset.from_tensors(pd.array([large, 1], dtype="Int64"))
+    assert found.tolist() == [large, 1]
+
+
+def test_times_of_pandas_keep_their_nanoseconds() -> None:
+    moment = pd.Timestamp("2020-01-01 00:00:00.123456789")
+    assert to_element(moment) == np.datetime64("2020-01-01T00:00:00.123456789")
+    assert np.isnat(to_element(pd.NaT))
+    assert to_element(pd.Timedelta(5, "ns")) == np.timedelta64(5, "ns")
+
+
+def test_strings_of_any_length_are_bytes() -> None:
+    text = np.array(["a", "long"], dtype=np.dtypes.StringDType())
+    assert to_element(text).tolist() == [b"a", b"long"]
+
+
+@pytest.mark.parametrize("key", [("left", "right"), b"left", np.int64(3)])
+def test_keys_that_cannot_be_stored_are_an_error_before_anything_is(
+    tmp_path: Path, key: Any
+) -> None:
+    ds = ks.Dataset.range(3).map(lambda x: {key: x})
+    with pytest.raises(ElementError, match="cannot be stored"):
+        ds.save(tmp_path / "saved")
+    with pytest.raises(ElementError, match="cannot be stored"):
+        list(ds.snapshot(tmp_path / "kept"))
+    assert not list(tmp_path.rglob("commits/*.json"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from sys import getrefcount
 from typing import Any, Final
 
 import numpy as np
@@ -21,15 +22,17 @@ def as_array(value: Any) -> Array:
     and PIL images come in through the protocols that they offer; none of them is imported.
     """
     if isinstance(value, np.ndarray):
-        array = value
+        array = value if type(value) is np.ndarray else _plain(value)
     elif isinstance(value, list | tuple):
         array = _array_of_list(value)
     elif type(value).__module__.partition(".")[0] == "torch":
         array = _array_of_torch(value)
     else:
-        array = np.asarray(value)
+        array = _array_of_protocol(value)
     if is_numeric(array.dtype):
         return array
+    if array.dtype.kind == "T":  # NumPy's strings of any length
+        array = array.astype(object)
     if array.dtype.kind in "SUO":
         return _array_of_bytes(array)
     native = array.astype(array.dtype.newbyteorder("="))
@@ -39,6 +42,46 @@ def as_array(value: Any) -> Array:
             "strings"
         )
     return native
+
+
+def _plain(value: Array) -> Array:
+    """A memory map, a matrix or another subclass as an array of the class that all stages know."""
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise ElementError(
+            "an array with masked values cannot become a leaf, which has no mask; put values there "
+            "with array.filled(...), or return the data and the mask as two leaves"
+        )
+    return np.asarray(value)
+
+
+def _array_of_protocol(value: Any) -> Array:
+    array = np.asarray(value)
+    if array.dtype.kind == "f":
+        # What columns of tables are called: Int64 in pandas and polars, int64 in Arrow.
+        name = str(getattr(value, "dtype", getattr(value, "type", ""))).lower()
+        if name.startswith(("int", "uint")):
+            raise ElementError(
+                f"a column of {name} with missing values would become floats, which round large "
+                "numbers; fill them first, with fillna(0), fill_null(0) or pc.fill_null(column, 0)"
+            )
+    return array
+
+
+def is_fixed(array: Array) -> bool:
+    """Whether nothing seems able to write to an array, nor to the array that it is a view of."""
+    base: Any = array
+    while base is not None:
+        if isinstance(base, np.ndarray):
+            # The view, the name here and the argument: nothing else has it.
+            if base.flags.writeable and (base is array or getrefcount(base) > 3):
+                return False
+        elif isinstance(base, memoryview):
+            return base.readonly and not isinstance(base.obj, bytearray)
+        elif not hasattr(base, "__array_interface__"):
+            return True
+        # That of sliding_window_view holds on to the array behind it.
+        base = getattr(base, "base", None)
+    return True
 
 
 def _array_of_list(values: list[Any] | tuple[Any, ...]) -> Array:

@@ -6,12 +6,13 @@ import datetime
 import enum
 import os
 from collections.abc import Callable, Mapping, Sequence
+from operator import methodcaller
 from sys import getrefcount
 from typing import Any
 
 import numpy as np
 
-from keepset.core.arrays import as_array
+from keepset.core.arrays import as_array, is_fixed
 from keepset.core.dtypes import PLAIN_SCALARS, Array, is_numeric
 from keepset.core.ragged import Ragged
 from keepset.core.sparse import Sparse
@@ -92,7 +93,7 @@ def owns_memory(array: Array) -> bool:
     """Whether nobody but this view can write to the memory that it looks at."""
     base: Any = array.base
     return (
-        not array.flags.writeable
+        (not array.flags.writeable and is_fixed(array))
         # The view, our two names for it and the argument: nobody else has it.
         or (type(base) is np.ndarray and base.base is None and getrefcount(base) <= 3)
     )
@@ -104,11 +105,22 @@ def own(array: Array) -> Array:
     A function may give the same buffer again and again, with new contents. Elements are held for
     a while before they are used, so a buffer that somebody else still has must be copied at once.
     """
-    return array.copy() if array.flags.writeable else array
+    return array.copy() if array.flags.writeable or not is_fixed(array) else array
+
+
+def _from_list(value: Any) -> Any:
+    return _from_array(as_array(value))
 
 
 def _from_array_like(value: Any) -> Any:
-    return _from_array(as_array(value))
+    """An object with an array inside, which it may write to again."""
+    array = as_array(value)
+    # A new one, which nothing but this name stands for.
+    if array.base is None and getrefcount(array) <= _ONLY_NAME:
+        return _from_array(array)
+    if array.dtype in _NUMERIC and array.ndim:
+        return own(array)
+    return _from_odd_array(array)
 
 
 def _from_dict(value: Mapping[Any, Any]) -> dict[Any, Any]:
@@ -226,7 +238,7 @@ _CONVERTERS: dict[type, Callable[[Any], Any]] = {
     np.void: _from_array,
     dict: _from_dict,
     tuple: _from_tuple,
-    list: _from_array_like,
+    list: _from_list,
     type(None): _same,
     bool: np.bool_,
     int: _from_int,
@@ -288,6 +300,12 @@ def _fresh_references() -> list[int]:
     return counts
 
 
+def _only_name() -> int:
+    array = np.empty(1)
+    return getrefcount(array)
+
+
+_ONLY_NAME = _only_name()
 _REFERENCES, _RETURNED_REFERENCES, _TUPLE_REFERENCES, _DICT_REFERENCES = _fresh_references()
 _NUMERIC: set[np.dtype[Any]] = {np.dtype(code) for code in "?bhilqBHILQefdgFDG"}
 
@@ -296,6 +314,9 @@ def _converter_for(kind: type) -> Callable[[Any], Any]:
     """Find the rule for a type that is met for the first time."""
     if is_namedtuple(kind) or is_dataclass_element(kind):
         return _from_record(kind)
+    for name in ("to_datetime64", "to_timedelta64"):
+        if hasattr(kind, name):  # the times of pandas, which count in nanoseconds
+            return methodcaller(name)
     if hasattr(kind, "__keepset_node__"):
         return _same
     if issubclass(kind, enum.Enum):

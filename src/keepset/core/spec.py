@@ -343,10 +343,20 @@ def spec_to_json(spec: Spec) -> Any:
     if structure.kind == "tuple":
         return {"tuple": [spec_to_json(item) for item in spec]}
     if structure.kind == "dict":
-        return {"dict": [[key, spec_to_json(item)] for key, item in spec.items()]}
+        return {"dict": [[_stored_key(key), spec_to_json(item)] for key, item in spec.items()]}
     assert isinstance(structure.record, type)
     fields = [[key, spec_to_json(getattr(spec, key))] for key in structure.keys]
     return {"record": structure.record.__name__, "fields": fields}
+
+
+def _stored_key(key: Any) -> Any:
+    """A key of a dict that JSON gives back as it was."""
+    if type(key) in (str, int, float, bool, type(None)):
+        return key
+    raise ElementError(
+        f"the key {key!r:.60} of type {type(key).__name__} cannot be stored; use strings or whole "
+        "numbers of Python as the keys of dicts"
+    )
 
 
 def _leaf_to_json(spec: LeafSpec) -> dict[str, Any]:

@@ -83,16 +83,37 @@ def secret_signatures(function: Any) -> Signatures:
 
 def _used(function: FunctionType, names: set[str]) -> Iterator[tuple[str, Any]]:
     outside = function.__globals__
+    # The class that a method belongs to, whose other methods it calls by `self`.
+    owner = outside.get(function.__qualname__.rpartition(".")[0])
+    yield from _methods(owner, names)
     for name in names:
         value = outside.get(name)
         yield name, value
         if isinstance(value, ModuleType):
             yield from ((each, vars(value).get(each)) for each in names)
+        else:
+            yield from _methods(value, names)
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         try:
-            yield name, cell.cell_contents
+            value = cell.cell_contents
         except ValueError:  # not assigned yet
             continue
+        yield name, value
+        yield from _methods(value, names)
+
+
+def _methods(value: Any, names: set[str]) -> Iterator[tuple[str, Any]]:
+    """The methods of an object or a class that are among some names, bound to something."""
+    if value is None:
+        return
+    kind = value if isinstance(value, type) else type(value)
+    for base in kind.__mro__:
+        for name in names & vars(base).keys():
+            found = vars(base)[name]
+            if isinstance(found, FunctionType):
+                yield name, MethodType(found, value)
+            elif isinstance(found, staticmethod | classmethod):
+                yield name, found.__get__(None, kind)
 
 
 def _names(code: CodeType) -> Iterator[str]:
