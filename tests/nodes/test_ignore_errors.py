@@ -175,3 +175,23 @@ def test_numbers_go_on_behind_a_state(caplog: pytest.LogCaptureFixture) -> None:
     assert len(list(ds.iterate(state))) == 3
     assert "skipped element 7" in caplog.text
     assert "skipped 2 of 9" in caplog.text
+
+
+def test_a_generator_that_raises_has_ended_and_that_is_said() -> None:
+    def rows() -> Any:
+        yield from range(3)
+        raise ValueError("a bad row")
+
+    ds = ks.Dataset.from_generator(rows).ignore_errors()
+    with pytest.warns(UserWarning, match="generator has ended, and nothing comes behind it"):
+        assert [int(x) for x in ds] == [0, 1, 2]
+
+
+def test_the_log_hides_passwords(caplog: pytest.LogCaptureFixture) -> None:
+    def fetch(x: Any) -> Any:
+        raise OSError("cannot open https://bob:Zq8vKx2LmW4tRb7Yp1Nd@example.com/data")
+
+    with caplog.at_level(logging.INFO, "keepset"):
+        assert list(ks.Dataset.range(2).map(fetch).ignore_errors()) == []
+    assert "example.com" in caplog.text
+    assert "Zq8vKx2LmW4tRb7Yp1Nd" not in caplog.text

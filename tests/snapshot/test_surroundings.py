@@ -14,6 +14,9 @@ import pytest
 
 import keepset as ks
 from keepset.errors import StateError
+from keepset.format.log import Log
+from keepset.snapshot.reading.opening import fingerprints_at
+from keepset.storage import open_store
 
 COUNT = 12
 
@@ -384,3 +387,58 @@ def test_state_that_workers_share_is_warned_of(
     workers = {"thread": "threads", "process": "processes"}[executor]
     with pytest.warns(UserWarning, match=rf"global VOCABULARY is written and .* {workers} at once"):
         ds.map(number_of, **how).snapshot(place("a"))
+
+
+WORKERS: dict[str, dict[str, Any]] = {
+    "none": {},
+    "two": {"num_parallel_calls": 2},
+    "four": {"num_parallel_calls": 4},
+    "unordered": {"num_parallel_calls": 2, "deterministic": False},
+    "prefetched": {"prefetch": 3},
+}
+
+
+@pytest.mark.parametrize("second", WORKERS)
+@pytest.mark.parametrize("first", WORKERS)
+def test_an_interrupted_pass_goes_on_with_other_workers(
+    tmp_path: Path, first: str, second: str
+) -> None:
+    seen: list[int] = []
+
+    def double(x: np.int64) -> np.int64:
+        seen.append(int(x))
+        return x * 2
+
+    def pipeline(prefetch: int = 0, **workers: Any) -> ks.Dataset:
+        ds = ks.Dataset.range(100).map(double, **workers)
+        return (ds.prefetch(prefetch) if prefetch else ds).snapshot(tmp_path)
+
+    it = iter(pipeline(**WORKERS[first]))
+    for _ in range(60):
+        next(it)
+    it.close()
+    [name] = fingerprints_at(open_store(tmp_path))
+    state = Log(open_store(tmp_path).sub(f"{name}/")).state()
+    stored = 100 if state.version else state.appends[-1].stop
+    seen.clear()
+    assert [int(x) for x in pipeline(**WORKERS[second])] == [2 * i for i in range(100)]
+    assert sorted(seen) == list(range(stored - 1, 100)) * (stored < 100)
+
+
+@pytest.mark.parametrize("second", WORKERS)
+@pytest.mark.parametrize("first", WORKERS)
+def test_a_state_goes_on_at_the_right_element_or_is_refused(first: str, second: str) -> None:
+    def pipeline(prefetch: int = 0, **workers: Any) -> ks.Dataset:
+        ds = ks.Dataset.range(20).map(lambda x: x * 2, **workers)
+        return ds.prefetch(prefetch) if prefetch else ds
+
+    it = iter(pipeline(**WORKERS[first]))
+    given = [int(next(it)) for _ in range(5)]
+    state = it.state()
+    it.close()
+    try:
+        given += [int(x) for x in pipeline(**WORKERS[second]).iterate(state)]
+    except StateError:
+        assert first != second
+    else:
+        assert sorted(given) == [2 * i for i in range(20)]

@@ -106,7 +106,13 @@ class _Feed:
         self._turns: _Turns | None = None
         self._iterator: ref[DatasetIterator] | None = None
         if state is not None:
-            self._tap.restore(state["cursor"])
+            try:
+                self._tap.restore(state["cursor"])
+            except (LookupError, TypeError, AttributeError) as error:
+                raise StateError(
+                    "this state does not fit the pipeline; build the dataset as it was when the "
+                    "state was taken"
+                ) from error
 
     def serve(self, iterator: DatasetIterator) -> None:
         """Say whose feed this is, without keeping it alive."""

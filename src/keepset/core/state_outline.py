@@ -61,5 +61,14 @@ def check_outline(root: Node, stored: Any) -> None:
         )
 
 
+def other_workers() -> StateError:
+    """The error of a state that was taken with workers by a stage that has none, or the reverse."""
+    return StateError(
+        "this state was taken with workers and this stage has none, or the reverse, or one of them "
+        "with deterministic=False (any number of workers goes on where another number stopped); "
+        "build the dataset as it was when the state was taken"
+    )
+
+
 def _sizes(sizes: Any) -> str:
     return ", ".join(map(str, sizes)) if isinstance(sizes, list) and sizes else "no size"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import chain, islice
+from types import GeneratorType
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from keepset.core.run import Run
 from keepset.core.spec import Spec, TensorSpec
 from keepset.core.structure import LEAF, structure_of
 from keepset.errors import InvalidArgumentError
-from keepset.nodes.row_loop import explain
+from keepset.nodes.row_loop import explain, note_end_of_source
 
 # Python numbers cannot change after they were yielded, and become arrays quickest by the many.
 _LITERALS_DTYPE = {int: np.dtype(np.int64), float: np.dtype(np.float64), bool: np.dtype(np.bool_)}
@@ -172,6 +173,8 @@ class _GeneratorCursor(Cursor):
     def _raise(self, error: Exception) -> None:
         self._error = None
         self._read += 1
+        if self._has_failed and isinstance(self._generator, GeneratorType):
+            note_end_of_source(error)
         raise error
 
     def skip(self, count: int) -> int:

@@ -10,7 +10,9 @@ from keepset.core.cursor import Cursor, State
 from keepset.core.node import UNKNOWN, Node, must_run, stage
 from keepset.core.parameter import parameter, upstream
 from keepset.core.run import Run
+from keepset.core.secrets import Mask
 from keepset.core.spec import Spec
+from keepset.core.warn import warn_user
 from keepset.errors import (
     FingerprintError,
     PendingSnapshotError,
@@ -18,7 +20,7 @@ from keepset.errors import (
     SnapshotMissingError,
     StateError,
 )
-from keepset.nodes.row_loop import is_of_the_program
+from keepset.nodes.row_loop import ends_source, is_of_the_program
 
 _log = logging.getLogger("keepset")
 # Errors of a program, not of its data: each element would raise them, and an empty dataset would be
@@ -81,6 +83,8 @@ class _IgnoreErrorsCursor(Cursor):
                 if is_of_the_program(error):
                     raise
                 self._log_skipped(error)
+                if ends_source(error):
+                    warn_user(_ended_text(self._node.title, self._given + self._skipped, error))
                 self._skipped += 1
                 continue
             self._given += len(chunk)
@@ -95,7 +99,7 @@ class _IgnoreErrorsCursor(Cursor):
             level = logging.INFO if self._skipped < _SAID_ALOUD else logging.DEBUG
         number = self._given + self._skipped
         notes = "; ".join(getattr(error, "__notes__", ()))
-        text = f"{type(error).__name__}: {error}{f' ({notes})' if notes else ''}"
+        text = Mask().text(f"{type(error).__name__}: {error}{f' ({notes})' if notes else ''}")
         _log.log(level, "%s skipped element %d: %s", self._node.title, number, text)
 
     def _end(self) -> None:
@@ -115,3 +119,11 @@ class _IgnoreErrorsCursor(Cursor):
 
     def close(self) -> None:
         self._parent.close()
+
+
+def _ended_text(title: str, element: int, error: Exception) -> str:
+    return Mask().text(
+        f"{title} passes over element {element}, whose generator raised {type(error).__name__}: "
+        f"{error}; with that the generator has ended, and nothing comes behind it; catch the error "
+        "inside the generator to go on"
+    )

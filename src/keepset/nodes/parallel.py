@@ -20,6 +20,7 @@ from keepset.core.chunk import EMPTY, Chunk, concat
 from keepset.core.cursor import Cursor, State
 from keepset.core.record import mutable_record, record
 from keepset.core.run import Run
+from keepset.core.state_outline import other_workers
 from keepset.errors import InvalidArgumentError
 from keepset.nodes.autotune import AUTOTUNE, MOST_THREADS, Autotuner
 from keepset.nodes.group_call import GroupCall, Outcome
@@ -232,6 +233,9 @@ class ParallelCursor(Cursor):
         return state | {"pending": groups, "order": self._journal.log()}
 
     def restore(self, state: State) -> None:
+        if "progress" in state or ("order" in state) != (self._journal is not None):
+            # Positions count other things: rows of a loop, or of groups in an order of their own.
+            raise other_workers()
         self._parent.restore(state["parent"])
         self._parent.skip(state["skip"])
         self._position = state["position"]

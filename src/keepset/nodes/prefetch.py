@@ -146,6 +146,11 @@ class _PrefetchCursor(Cursor):
                 self._change.wait()
             return self._take(self._items[0], max_rows)
 
+    def skip(self, count: int) -> int:
+        if self._thread is not None or self._ended:
+            return super().skip(count)
+        return self._parent.skip(count)  # before anything is read ahead
+
     def _start(self) -> None:
         if self._thread is None:
             self._thread = threading.Thread(target=self._work, name="keepset-prefetch", daemon=True)

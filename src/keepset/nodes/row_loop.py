@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import traceback
 from collections.abc import Callable, Generator, Iterator
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
@@ -312,6 +313,17 @@ def _is_of_the_call(error: BaseException) -> bool:
         if not module.startswith("keepset."):
             return False
     return False
+
+
+def note_end_of_source(error: Exception) -> None:
+    """Mark an error behind which a source gives nothing more, as a generator does that raised."""
+    with suppress(AttributeError):  # a class with slots
+        error.__dict__["keepset_ends_source"] = True
+
+
+def ends_source(error: Exception) -> bool:
+    """Whether nothing comes behind an error."""
+    return bool(getattr(error, "keepset_ends_source", False))
 
 
 def is_of_the_program(error: BaseException) -> bool:

@@ -14,6 +14,7 @@ from keepset.core.dtypes import Array
 from keepset.core.node import Node, stage
 from keepset.core.parameter import upstream
 from keepset.core.run import Run
+from keepset.core.state_outline import other_workers
 from keepset.core.tap import Tap, Tappable
 from keepset.nodes.row_loop import RowLoop, Step
 
@@ -183,6 +184,8 @@ def _state(loop: RowLoop, parent: State, failed: bool) -> State:
 
 
 def _restore(loop: RowLoop, parent: Marked, state: State) -> None:
+    if "progress" not in state:
+        raise other_workers()
     parent.restore(state["parent"])
     loop.progress = state["progress"]
     loop.restore_memory(state["memory"])

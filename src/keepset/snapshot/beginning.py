@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from keepset.core.lineage import Lineage
 from keepset.core.run import Run, start_below
 from keepset.core.warn import warn_user
+from keepset.errors import StorageError
 from keepset.format.log import Log, LogState
 from keepset.snapshot.files.source_keeper import SourceKeeper
 from keepset.snapshot.identity.pass_identity import PassIdentity, changes_text
@@ -19,7 +20,7 @@ from keepset.snapshot.identity.shared_state import note_computing, shared_text
 from keepset.snapshot.nearest import nearest
 from keepset.snapshot.reading.kept import Kept
 from keepset.snapshot.reading.opening import fingerprints_at
-from keepset.snapshot.writing.computing import Computing, computing_behind
+from keepset.snapshot.writing.computing import Computing, computing_behind, not_stored_text
 from keepset.snapshot.writing.filling import fill_damaged
 from keepset.snapshot.writing.first_pass import FirstPass
 from keepset.snapshot.writing.lease import Lease
@@ -57,6 +58,11 @@ def compute(stage: SnapshotStage, run: Run, draws: dict[str, list[int]] | None =
     """
     # In order, as the fingerprint does not count who may overtake whom.
     return Computing.begin(stage.parent, start_below(stage.parent, run.input(0), draws))
+
+
+def warn_not_stored(error: StorageError, url: str) -> None:
+    """Warn that a pass begins that cannot store its elements."""
+    warn_user(not_stored_text(error, url, 0))
 
 
 class Beginning(NamedTuple):

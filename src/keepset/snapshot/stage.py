@@ -406,10 +406,10 @@ class _SnapshotCursor(Cursor):
 
     def _go_on_without(self, error: StorageError) -> None:
         """Compute without storing, because the place does not take anything."""
-        from keepset.snapshot.writing.computing import not_stored_text
+        from keepset.snapshot.beginning import warn_not_stored
 
         self._compute_all()
-        warn_user(not_stored_text(error, self._node.root().url, 0))
+        warn_not_stored(error, self._node.root().url)
 
     def _write(self, state: LogState, run_id: str, lease: Lease) -> None:
         beginning = self._beginning()

@@ -308,18 +308,21 @@ def computing_behind(node: Node, last: Append, kept: Kept, within: Run) -> Compu
     upstream = Marked(node.cursor(run))
     is_same = False
     try:
-        upstream.restore(last.resume["state"])
+        try:
+            upstream.restore(last.resume["state"])
+        except (StateError, LookupError, TypeError, ValueError) as error:
+            # An error in a function of the user says where it was. Else it is the state: workers
+            # or a prefetch were added since, which do not count, and have states of their own.
+            if hasattr(error, "__notes__"):
+                raise
+            upstream.close()
+            run.session.close()
+            run = start_below(node, within.input(0), last.resume.get("draws"))
+            upstream = Marked(node.cursor(run))
+            upstream.skip(last.stop - 1)
         again = upstream.read(1)
         place = kept.rows_at(np.array([last.stop - 1]))
         is_same = len(again) == 1 and are_same(again, kept.gather(place))
-    except StateError:
-        return None
-    except (LookupError, TypeError, ValueError) as error:
-        # An error in a function of the user says where it was. Else it is the state that we do
-        # not understand, as another version of the library may have left it.
-        if hasattr(error, "__notes__"):
-            raise
-        return None
     finally:
         if not is_same:
             upstream.close()
