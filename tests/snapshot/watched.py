@@ -95,6 +95,9 @@ class Watched(Store):
     def delete(self, names: Iterable[str]) -> None:
         self.store.delete(names)
 
+    def sync(self, prefix: str) -> None:
+        self.store.sync(prefix)
+
     def sub(self, prefix: str) -> Watched:
         below = copy(self)  # which counts in the same place
         below.store = self.store.sub(prefix)

@@ -326,6 +326,14 @@ def test_deleting_takes_some_and_forgives_what_is_missing(store: Store) -> None:
     assert [info.name for info in store.list()] == ["b/d"]
 
 
+def test_deletions_can_be_made_durable_also_where_there_were_none(store: Store) -> None:
+    store.put("b/c", b"1")
+    store.delete(["b/c"])
+    for prefix in ("b/", "missing/", "b/missing/", ""):
+        store.sync(prefix)
+    assert not store.exists("b/c")
+
+
 def test_a_sub_store_is_a_folder(store: Store) -> None:
     sub = store.sub("one/two")
     assert sub.is_remote == store.is_remote

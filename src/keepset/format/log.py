@@ -65,7 +65,8 @@ class LogState:
     ``damaged`` is what a repair has left, ``generation`` counts how often a first pass had to start
     over. ``fenced`` are writers that were taken for dead: nothing of theirs may be committed. A
     ``changes`` that is the same as before says that nothing but fences was added, and ``changed_s``
-    is when anything else last was. ``last`` is the newest commit.
+    is when anything else last was. ``last`` is the newest commit, and those below the number
+    ``durable`` are known to survive a power cut.
     """
 
     next_number: int = 0
@@ -77,6 +78,7 @@ class LogState:
     changes: int = 0
     changed_s: float = 0.0
     last: Commit | None = None
+    durable: int = 0
 
     @property
     def is_empty(self) -> bool:
@@ -205,8 +207,13 @@ class Log:
         # Tried before it is written: what cannot be read would stop everybody from then on.
         after = replace(state, appends=list(state.appends), fenced=set(state.fenced))
         after.add(commit, f"{self.store.url}/{name}")
+        if state.durable < state.next_number:
+            # Another writer may have been stopped between naming a commit and syncing its name.
+            # If a power cut took that one back and left ours, the gap would stop everybody.
+            self.store.sync(FOLDER)
         if not self.store.create(name, commit.to_bytes()):
             return False
+        after.durable = after.next_number
         vars(state).update(vars(after))
         return True
 

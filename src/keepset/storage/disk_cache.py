@@ -180,6 +180,9 @@ class CachedStore(Store):
     def delete(self, names: Iterable[str]) -> None:
         self._store.delete(names)
 
+    def sync(self, prefix: str) -> None:
+        self._store.sync(prefix)
+
     def __reduce__(self) -> tuple[type[CachedStore], tuple[Store, str, int]]:
         return CachedStore, (self._store, self._folder, self._max_bytes)
 

@@ -165,6 +165,11 @@ class LocalStore(Store):
             with writing(self.object_url(name), "delete"), suppress(*_NOT_THERE):
                 os.unlink(self._path(name))
 
+    def sync(self, prefix: str) -> None:
+        folder = os.path.join(self._root, check_prefix(prefix))
+        with writing(folder, "sync"), suppress(*_NOT_THERE):
+            sync_folder(folder)
+
     def sub(self, prefix: str) -> LocalStore:
         return LocalStore(self._path(prefix.removesuffix("/")))
 

@@ -99,6 +99,12 @@ class Store(ABC):
     def delete(self, names: Iterable[str]) -> None:
         """Remove objects; those that are not there are fine."""
 
+    def sync(self, prefix: str) -> None:
+        """Make deletions durable: of objects in the folder ``prefix``, which ends with ``/``.
+
+        For those that must not come back after a power cut. Object stores delete durably at once.
+        """
+
     @abstractmethod
     def sub(self, prefix: str) -> Store:
         """The store of a folder below this one."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from keepset.core.ranges import Ranges, ranges_of, ranges_text
 from keepset.errors import PendingSnapshotError
-from keepset.format.commit import Commit, commit_name
+from keepset.format.commit import FOLDER, Commit, commit_name
 from keepset.format.log import Log, LogState
 from keepset.format.manifest import Manifest
 from keepset.format.readers import readers_of
@@ -79,7 +79,13 @@ def repair_snapshot(store: Store, report: Report) -> Repair:
     forgotten = tuple(commit_name(n) for n in below if n < gap)
     for name in forgotten:
         store.delete([name])
-    store.delete([damage.name for damage in report.damages if damage.name.startswith(RECIPES)])
+    recipes = [damage.name for damage in report.damages if damage.name.startswith(RECIPES)]
+    store.delete(recipes)
+    # Before anything is added, so that no dropped commit comes back behind the new one, and before
+    # this returns, so that what is called repaired stays so after a power cut.
+    for folder, deleted in ((FOLDER, (*unusable, *forgotten)), (RECIPES, recipes)):
+        if deleted:
+            store.sync(folder)
     manifest, state = report.manifest, report.state
     bad = {damage.chunk for damage in report.damages if damage.chunk is not None}
     bad |= set() if state.damaged is None else set(state.damaged.chunks)
