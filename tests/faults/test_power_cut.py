@@ -125,10 +125,10 @@ SOUND = [scenario for scenario in SCENARIOS if scenario.name not in KNOWN]
 # Each sync, by the functions that it is called from, and a scenario in which a state is against
 # the law without it. A new sync needs a line here, and one that no state needs may go.
 SITES = {
-    "LocalStore.create > TemporaryFile.sync": "first save",
-    "LocalStore.create > sync_folder": "first save",
-    "LocalStore.put > TemporaryFile.sync": "pass over files",
-    "LocalStore.put > sync_folder": "pass over files",
+    "LocalStore._create > TemporaryFile.sync": "first save",
+    "LocalStore._create > sync_folder": "first save",
+    "LocalStore._put > TemporaryFile.sync": "pass over files",
+    "LocalStore._put > sync_folder": "pass over files",
     "Log.add > LocalStore.sync > sync_folder": "gc behind half a save",
     "_LocalWriter._finish > TemporaryFile.sync": "first save",
     "_LocalWriter._finish > sync_folder": "first save",
@@ -142,10 +142,10 @@ SITES = {
 # was cut short is not found, and the table that is compared is put over it before the pass ends.
 # They stay as they are because ``put`` and ``create`` promise the same to all who call them.
 UNSEEN = {
-    "LocalStore.put > TemporaryFile.sync in leases",
-    "LocalStore.put > sync_folder in leases",
-    "LocalStore.create > TemporaryFile.sync in sources",
-    "LocalStore.create > sync_folder in sources",
+    "LocalStore._put > TemporaryFile.sync in leases",
+    "LocalStore._put > sync_folder in leases",
+    "LocalStore._create > TemporaryFile.sync in sources",
+    "LocalStore._create > sync_folder in sources",
 }
 
 
