@@ -219,7 +219,7 @@ def test_drop_last_needs_a_length() -> None:
 
 
 def test_an_unknown_length_is_said() -> None:
-    with pytest.raises(TypeError, match="unknown number"):
+    with pytest.raises(TypeError, match="unknown length"):
         len(shares_of(Dataset.range(9).filter(lambda x: x > 3)))
     with pytest.raises(TypeError, match="infinite"):
         len(shares_of(Dataset.range(9).repeat()))

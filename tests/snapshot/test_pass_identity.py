@@ -931,3 +931,40 @@ def test_state_that_the_program_sets_anew_is_not_warned_of(tmp_path: Path) -> No
         user.N.clear()
         user.N["start"] = first
         assert values(ds) == [1, 2, 3]
+
+
+BEHIND: dict[str, Any] = {
+    "nothing": lambda ds: ds,
+    "batch": lambda ds: ds.batch(4),
+    "filter and batch": lambda ds: ds.filter(lambda x: True).batch(4),
+    "batch and prefetch": lambda ds: ds.batch(4).prefetch(2),
+    "unbatch": lambda ds: ds.batch(4).unbatch(),
+    "flat_map": lambda ds: ds.flat_map(lambda x: ks.Dataset.range(2).map(lambda i: x + i)),
+    "shuffle": lambda ds: ds.shuffle(10, seed=1).batch(3),
+    "zip": lambda ds: ks.Dataset.zip((ds, ks.Dataset.range(1000))),
+}
+
+
+@pytest.mark.parametrize("replays", [False, True])
+@pytest.mark.parametrize("behind", BEHIND.values(), ids=BEHIND)
+def test_a_state_behind_other_stages_knows_what_it_was_taken_of(
+    tmp_path: Path, user: Any, behind: Any, replays: bool
+) -> None:
+    user.SCALE = 2
+
+    def make() -> ks.Dataset:
+        return behind(ks.Dataset.range(200).map(user.scaled).snapshot(tmp_path))
+
+    if replays:
+        list(make())
+    for count in (1, 2, 7, 30):
+        it = iter(make())
+        for _ in range(count):
+            next(it)
+        state = json.loads(json.dumps(it.state()))
+        rest = [str(each) for each in it]
+        assert [str(each) for each in make().iterate(state)] == rest
+        user.SCALE = 3
+        with pytest.raises(StateError, match="the stages before it compute something else"):
+            list(make().iterate(state))
+        user.SCALE = 2

@@ -67,10 +67,42 @@ def _array_of_protocol(value: Any) -> Array:
     return array
 
 
+class Lent:
+    """Stands between an array that the library has and views of it that it hands out.
+
+    So they are told from read-only views that a user's function made of memory that it fills again.
+    """
+
+    __slots__ = ("__array_interface__", "array")
+
+    def __init__(self, array: Array) -> None:
+        self.array = array
+        self.__array_interface__ = {
+            "shape": array.shape,
+            "typestr": f"|V{array.itemsize}",
+            "data": (array.ctypes.data, True),
+            "strides": array.strides,
+            "version": 3,
+        }
+
+
+def lent_view(array: Array) -> Array:
+    """A view that cannot be written through, and that stages pass on without a copy."""
+    if not array.flags.writeable:
+        return array
+    if array.dtype.hasobject or not array.size or not array.ndim:
+        view = array.view()
+        view.flags.writeable = False
+        return view
+    return np.asarray(Lent(array)).view(array.dtype)
+
+
 def is_fixed(array: Array) -> bool:
     """Whether nothing seems able to write to an array, nor to the array that it is a view of."""
     base: Any = array
     while base is not None:
+        if type(base) is Lent:
+            return True
         if isinstance(base, np.ndarray):
             # The view, the name here and the argument: nothing else has it.
             if base.flags.writeable and (base is array or getrefcount(base) > 3):

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from keepset.core import jagged
+from keepset.core.arrays import lent_view
 from keepset.core.dtypes import Array
 from keepset.core.jagged import Jagged
 from keepset.core.ragged import Ragged
@@ -94,19 +95,12 @@ def freeze_leaf(leaf: Any) -> None:
 def read_only_column(column: Column) -> Column:
     """The same leaves as views that cannot be written through."""
     if isinstance(column, np.ndarray):
-        return _read_only(column)
+        return lent_view(column)
     if isinstance(column, Jagged):
-        return Jagged(_read_only(column.values), column.starts, column.stops)
+        return Jagged(lent_view(column.values), column.starts, column.stops)
     for leaf in column:
         freeze_leaf(leaf)
     return column
-
-
-def _read_only(array: Array) -> Array:
-    if array.flags.writeable:
-        array = array.view()
-        array.flags.writeable = False
-    return array
 
 
 def column_take(column: Column, indices: Array) -> Column:

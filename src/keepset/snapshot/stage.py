@@ -183,6 +183,7 @@ class _SnapshotCursor(Cursor):
         self._reader_state: State | None = None
         self._version_draws: dict[str, list[int]] | None = None
         self._drawn: str | None = None  # what stood for the seeds when a state was taken
+        self._early_states: list[State] = []  # taken before it was decided what is stored
         run.session.on_close(self.close)
 
     def read(self, max_rows: int) -> Chunk:
@@ -226,6 +227,13 @@ class _SnapshotCursor(Cursor):
                     raise
                 self._go_on_without(error)
             self._check_draws()
+            # Whoever holds one has read on from there: what it is a state of is known by now.
+            for state in self._early_states:
+                state.update(self._place())
+            self._early_states.clear()
+
+    def _place(self) -> State:
+        return {"fingerprint": self._name, "draws": self._draws_now() or self._drawn}
 
     def _check_draws(self) -> None:
         """Refuse to go on in an order that another seed has drawn."""
@@ -446,10 +454,12 @@ class _SnapshotCursor(Cursor):
         return lambda numbers: kept.gather(kept.rows_at(numbers))
 
     def state(self) -> State:
-        place = {"fingerprint": self._name, "draws": self._draws_now() or self._drawn}
         if self._reading is not None:
-            return place | {"position": 0, "reader": self._reading.state()}
-        return place | {"position": self._position, "reader": self._reader_state}
+            return self._place() | {"position": 0, "reader": self._reading.state()}
+        state = self._place() | {"position": self._position, "reader": self._reader_state}
+        if not self._is_open:
+            self._early_states.append(state)
+        return state
 
     def restore(self, state: State) -> None:
         self._position, self._reader_state = int(state["position"]), state["reader"]

@@ -148,3 +148,16 @@ def test_values_that_contain_themselves_can_be_stored_and_compared() -> None:
     old, new = fingerprint_of_value(looped(1)), fingerprint_of_value(looped(2))
     assert facts_from_json(facts_to_json(old)) == old
     assert [str(found) for found in differences(old, new)] == ["key 'last': 1 -> 2"]
+
+
+def test_objects_in_a_long_chain_are_no_mocks() -> None:
+    chain = None
+    for i in range(2000):
+        chain = SimpleLink(i, chain)
+    before = fingerprint_of_value(chain).digest
+    assert fingerprint_of_value(chain).digest == before
+
+
+class SimpleLink:
+    def __init__(self, value: int, after: Any) -> None:
+        self.value, self.after = value, after

@@ -39,6 +39,7 @@ _WHY = {
     "random": "each pass gives other elements; use random_map(fn, seed=...)",
     "clock": "each pass gives other elements; read the time before the pipeline is built",
 }
+_PLANS = {("polars", "LazyFrame"), ("pyarrow", "FileSystemDataset"), ("pyarrow", "UnionDataset")}
 # As many values of one argument are looked at.
 _MOST_PASSED = 20
 _NEXT_TO_LISTED = (
@@ -49,7 +50,7 @@ _NEXT_TO_LISTED = (
 
 def blind_spots(root: Vertex, vertices: list[Vertex], ignore: Ignore | None) -> tuple[Blind, ...]:
     """What the functions that ``root`` runs cannot be compared by, without what is ignored."""
-    found = dict.fromkeys([*_Search(root).run(), *_generators(vertices)])
+    found = dict.fromkeys([*_Search(root).run(), *_generators(vertices), *_plans(vertices)])
     if ignore is None:
         return tuple(found)
     return tuple(
@@ -66,6 +67,17 @@ def _generators(vertices: list[Vertex]) -> Iterator[Blind]:
         if not is_random_generator(above.value) and not is_global_generator(vertex.value):
             remedy = "its state counts and moves with each element; use random_map(fn, seed=...)"
             yield Blind(vertex.label, above.path, "random", "", remedy)
+
+
+def _plans(vertices: list[Vertex]) -> Iterator[Blind]:
+    """Queries that run when they are asked: what they read then is not part of them."""
+    for vertex in vertices:
+        kind, above = type(vertex.value), vertex.parent
+        if above is not None and (kind.__module__.partition(".")[0], kind.__name__) in _PLANS:
+            remedy = (
+                "the files and functions behind it do not count; collect it before the pipeline"
+            )
+            yield Blind(vertex.label, above.path, "file", "", remedy)
 
 
 class _Search:

@@ -49,9 +49,8 @@ class Bounds:
         for vertex in vertices:
             before = {id(inner.value) for _, inner in vertex.edges if inner is not None}
             again = self._rule(vertex.value)
-            inner = [part.value for part in again.parts]
-            made = {type(each) for each in inner if id(each) not in before}
-            fresh += any(hasattr(kind, "__dict__") and kind is not type for kind in made)
+            made = [part.value for part in again.parts if id(part.value) not in before]
+            fresh += any(hasattr(each, "__dict__") and not isinstance(each, type) for each in made)
         return fresh > len(vertices) // 2
 
 

@@ -29,6 +29,7 @@ from keepset.core.fingerprint.origin import (
 from keepset.core.fingerprint.plain import order_of
 from keepset.core.fingerprint.reach import Reach, reach_of
 from keepset.core.fingerprint.reads import Reads, reads_of
+from keepset.core.fingerprint.scopes import with_private_names
 from keepset.core.fingerprint.sketch import ByName, Part, Sketch, part
 from keepset.core.fingerprint.source import find_source
 from keepset.core.fingerprint.stale_caches import stale_mark
@@ -211,8 +212,8 @@ def _reading(code: CodeType) -> _Reading:
             canonical_source(node),
             "",
             reach_of(code),
-            effects_of(code, node),
-            reads_of(code, node),
+            effects_of(code, with_private_names(node, code)),
+            reads_of(code, with_private_names(node, code)),
             aspects,
         )
     else:

@@ -15,7 +15,7 @@ from keepset.core.fingerprint.ignore import SEPARATOR, Ignore
 from keepset.core.fingerprint.keyed import without_keys
 from keepset.core.fingerprint.mask import Mask
 from keepset.core.fingerprint.plain import token
-from keepset.core.fingerprint.plain_data import is_deep, large_plain_digest
+from keepset.core.fingerprint.plain_data import LARGE, is_deep, large_plain_digest
 from keepset.core.fingerprint.rings import hash_ring, rings
 from keepset.core.fingerprint.sketch import Part, Sketch, Uncountable
 from keepset.core.fingerprint.tree import Tree
@@ -60,9 +60,11 @@ class Graph:
         ignore: The parts that do not count.
         opens_data: Whether large plain data is looked into.
         unread: Whether a part does not count, because no function reads it.
+        records: Tells lists of records, and what each holds.
 
     Attributes:
         roots: Their vertices.
+        records: Those of long lists of records, of which the single ones were not looked at.
         data: Those of large plain data, of which the inside was not looked at.
     """
 
@@ -73,7 +75,10 @@ class Graph:
         ignore: Ignore | None = None,
         opens_data: bool = False,
         unread: Callable[[Vertex, Part], bool] | None = None,
+        records: Callable[[list[Any]], tuple[type, list[Any]] | None] | None = None,
     ) -> None:
+        self._records = records
+        self.records: list[Vertex] = []
         self._rule, self._ignore, self._opens_data = rule, ignore, opens_data
         self._unread = unread
         self.data: list[Vertex] = []
@@ -238,7 +243,7 @@ class Graph:
             if self._close_data(vertex):
                 continue
             try:
-                sketch = self._sketch(vertex.value)
+                sketch = self._sketch_of_records(vertex) or self._sketch(vertex.value)
             except Uncountable as problem:
                 # It counts by its type, if what leads to it is own state: see refuse.
                 self._problems[vertex] = problem
@@ -273,6 +278,20 @@ class Graph:
         if value is _UNREAD:
             return Sketch("unread", "written and never read")
         return _undisturbed(self._rule, value)
+
+    def _sketch_of_records(self, vertex: Vertex) -> Sketch | None:
+        """A long list of records as one table of what they hold, which is hashed at once."""
+        value = vertex.value
+        if type(value) is not list or len(value) < LARGE or self._opens_data:
+            return None
+        if self._records is None or (self._ignore is not None and self._ignore.names_items):
+            return None
+        found = _undisturbed(self._records, value)
+        if found is None or large_plain_digest(found[1]) is None:
+            return None
+        self.records.append(vertex)
+        parts = [Part("class of items", found[0], b"class"), Part("items", found[1], b"items")]
+        return Sketch("records", f"list of {len(value):,} {found[0].__name__} objects", parts=parts)
 
     def _close_sequence(self, vertex: Vertex) -> bool:
         """As ``_close``, without a sketch: for a list of a million pairs."""

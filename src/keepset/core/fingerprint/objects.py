@@ -17,12 +17,13 @@ import warnings
 from collections.abc import Iterable, Iterator
 from functools import partial
 from operator import itemgetter
-from types import FunctionType, GetSetDescriptorType, MemberDescriptorType
+from types import CodeType, FunctionType, GetSetDescriptorType, MemberDescriptorType
 from typing import Any
 
 import numpy as np
 
 from keepset.core.fingerprint.bounds import bounded
+from keepset.core.fingerprint.callable_methods import MAKING
 from keepset.core.fingerprint.derived import content_of_base
 from keepset.core.fingerprint.extensions import extension_of
 from keepset.core.fingerprint.functions import annotations_read
@@ -47,6 +48,13 @@ _TELLING = {"datetime", "decimal", "fractions", "uuid", "zoneinfo"}
 # Where compilers of functions keep the function that they were given.
 _WRAPPED = ("__wrapped__", "py_func", "python_function")
 _COMPILERS = {"jax", "jaxlib", "numba", "tensorflow"}
+
+# What objects of libraries find out of themselves when they are used.
+_CACHES = {
+    "pandas": {"_cache"},
+    "pydantic": {"_default_factory_takes_validated_data"},
+    "scipy": {"_has_canonical_format", "_has_sorted_indices"},
+}
 
 # What a class may define to say what a copy of its instances gets.
 _COPYING = ("__getstate__", "__reduce__", "__reduce_ex__")
@@ -120,6 +128,39 @@ def _simple_object(value: Any, known: _SimpleClass) -> Sketch | None:
             parts.append(Part(label, item, label.encode("utf-8", "surrogatepass")))
     parts += results_of_properties(value, sorted(known.derived))
     return Sketch("object", known.text, parts=[*parts, *_order_read(attributes)])
+
+
+def attributes_of_records(values: list[Any]) -> tuple[type, list[dict[str, Any]]] | None:
+    """The class of a list of records, and what each holds; None for any other list.
+
+    Records are objects of one plain class, of which nothing is special and no method writes
+    attributes, but for those that make them: dataclasses, for one.
+    """
+    kind = type(values[0])
+    if kind.__flags__ & _IMMUTABLE_TYPE or not all(type(value) is kind for value in values):
+        return None
+    simple = once(kind, partial(_simple_class, kind))
+    if simple is None or simple.derived or counts("order") or not _is_record(kind):
+        return None
+    return kind, [value.__dict__ for value in values]
+
+
+# The flag of classes that are written in C.
+_IMMUTABLE_TYPE = 1 << 8
+
+
+def _is_record(kind: type) -> bool:
+    return not any(
+        _writes_attributes(item.__code__)
+        for base in kind.__mro__
+        for name, item in list(vars(base).items())
+        if isinstance(item, FunctionType) and name not in MAKING
+    )
+
+
+@functools.lru_cache(maxsize=4096)
+def _writes_attributes(code: CodeType) -> bool:
+    return any(step.opname in ("STORE_ATTR", "DELETE_ATTR") for step in dis.get_instructions(code))
 
 
 def _order_read(attributes: Iterable[str]) -> list[Part]:
@@ -324,7 +365,7 @@ def _own_attributes(value: Any) -> Iterator[Part]:
 def _named_attributes(kind: type, state: dict[str, Any]) -> Iterator[Part]:
     derived = _derived(kind)
     for name, item in sorted(state.items(), key=lambda pair: pair[0]):
-        is_cache = name == "_cache" and library_of(kind) == "pandas" and is_library_class(kind)
+        is_cache = name in _CACHES.get(library_of(kind), ()) and is_library_class(kind)
         if name not in derived and not is_cache and not _is_empty_hook(kind, name, item):
             yield part(f"attribute {name}", _machinery(kind, item))
 

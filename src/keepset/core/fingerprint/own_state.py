@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from keepset.core.arrays import Lent
 from keepset.core.fingerprint.callable_methods import MAKING, methods_of, running, unwrapped
 from keepset.core.fingerprint.effects import ANY_KEY, Call, Write
 from keepset.core.fingerprint.functions import effects_of_function
@@ -418,5 +419,6 @@ def _is_class(value: Any, kind: type) -> bool:
 def _memory(value: Any) -> int:
     """The id of what owns the memory of an array."""
     while isinstance(value, np.ndarray) and value.base is not None:
-        value = value.base
+        base: Any = value.base
+        value = base.array if isinstance(base, Lent) else base
     return id(value)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Iterator
+from types import CodeType
 
-from keepset.core.fingerprint.reach import Imported
+from keepset.core.fingerprint.reach import Imported, with_nested
 from keepset.core.fingerprint.syntax import FunctionNode
 
 _NESTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
@@ -74,3 +76,17 @@ def imports_of(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, Importe
         else:
             top = alias.name.partition(".")[0]
             yield top, Imported(top, 0, None, alias.name)
+
+
+def with_private_names(node: FunctionNode, code: CodeType) -> FunctionNode:
+    """A function in which attributes such as ``self.__count`` have the names that Python uses."""
+    used = {name for inner in with_nested(code) for name in inner.co_names}
+    private = [name for name in used if name.startswith("_") and "__" in name[1:]]
+    if not private:
+        return node
+    node = copy.deepcopy(node)
+    for each in ast.walk(node):
+        if isinstance(each, ast.Attribute) and each.attr.startswith("__"):
+            found = (name for name in private if name.endswith(each.attr) and name != each.attr)
+            each.attr = next(found, each.attr)
+    return node

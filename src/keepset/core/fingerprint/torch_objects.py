@@ -36,7 +36,17 @@ def torch_sketch(value: Any) -> Sketch | None:
         return _archive(value)
     if isinstance(value, torch.jit.ScriptFunction):
         return _archive(value)
+    if isinstance(value, torch.nn.Module) and "parametrizations" in value._modules:
+        return _parametrized(value)
     return None
+
+
+def _parametrized(value: Any) -> Sketch:
+    """A module that ``weight_norm`` made: it has a class of its own, and cannot be copied."""
+    kind = type(value).__mro__[1]
+    parts = [Part(f"class {kind.__name__}", kind, b"class")]
+    parts += [part(f"attribute {name}", item) for name, item in sorted(vars(value).items())]
+    return Sketch("object", f"{kind.__name__} object", parts=parts, library="torch")
 
 
 def _tensor(value: Any, torch: Any) -> Sketch | None:

@@ -18,7 +18,7 @@ from keepset.core.fingerprint.introspection import counting
 from keepset.core.fingerprint.library_state import WithoutLibraryState, has_library_state
 from keepset.core.fingerprint.moment import is_light, this_moment
 from keepset.core.fingerprint.names import module_sketch
-from keepset.core.fingerprint.objects import object_sketch
+from keepset.core.fingerprint.objects import attributes_of_records, object_sketch
 from keepset.core.fingerprint.origin import library_version
 from keepset.core.fingerprint.own_state import OwnState, own_state
 from keepset.core.fingerprint.plain import plain_sketch
@@ -123,6 +123,7 @@ def _graph_and_own_state(
         moving = own_state(graph)
         # Plain data of which a part is own state is looked into, to leave out that part.
         opens = any(_is_written_inside(vertex, moving) for vertex in graph.data)
+        opens = opens or any(_writes_records(vertex, moving) for vertex in graph.records)
         if opens:
             graph = _graph(values, ignore, opens)
             moving = own_state(graph)
@@ -148,6 +149,15 @@ def _is_written_inside(vertex: Vertex, moving: OwnState) -> bool:
     return bool(moving.hidden_keys(vertex)) or holds_any(vertex.value, places)
 
 
+def _writes_records(vertex: Vertex, moving: OwnState) -> bool:
+    """Whether functions write one of the records of a list, and not only the list as a whole."""
+    if moving.hides(vertex):
+        return False
+    written = {owner for owner, _ in moving.names} | moving.values | moving.items
+    written |= moving.keys.keys()
+    return not written.isdisjoint(map(id, vertex.value))
+
+
 def _graph(
     values: Sequence[tuple[str, Any]],
     ignore: Ignore | None,
@@ -158,7 +168,14 @@ def _graph(
     aspects: frozenset[str] = frozenset()
     while True:
         with counting(aspects) as met:
-            graph = Graph(values, _sketch, ignore, opens_data, unread.holds if unread else None)
+            graph = Graph(
+                values,
+                _sketch,
+                ignore,
+                opens_data,
+                unread.holds if unread else None,
+                attributes_of_records,
+            )
         if aspects.issuperset(met.aspects):
             return graph
         aspects |= met.aspects
