@@ -267,6 +267,11 @@ class RecipeReader:
         vars(function).update(self._value(told.get("attributes", {})))
         return function
 
+    def _randomness(self, told: dict[str, Any], rest: Any) -> Any:
+        given = {"seed": told["seed"], "rerandomize": told.get("rerandomize", True)}
+        check_types(Randomness, given, "$random")
+        return Randomness(**given)
+
     def _again(self, number: int, rest: Any) -> Any:
         return self._functions[number]
 
@@ -341,7 +346,7 @@ _RULES: Final[dict[str, Callable[[RecipeReader, Any, dict[str, Any]], Any]]] = {
     "$object": RecipeReader._object,
     "$partial": RecipeReader._partial,
     "$path": lambda self, told, rest: pathlib.Path(self._value(told)),
-    "$random": _plain(lambda told: Randomness(told["seed"], told.get("rerandomize", True))),
+    "$random": RecipeReader._randomness,
     "$range": _plain(lambda told: range(*told)),
     "$rows": RecipeReader._rows,
     "$secret": RecipeReader._secret,

@@ -131,6 +131,8 @@ class Parsed:
         self._lines[path] = node.start_mark.line + 1
         if isinstance(node, yaml.MappingNode):
             for key, value in node.value:
+                if not isinstance(key, yaml.ScalarNode):
+                    continue  # which is an error later
                 self._note(value, (*path, key.value))
                 # The line of the key says more than that of what it holds.
                 self._lines[(*path, key.value)] = key.start_mark.line + 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import random
 from collections.abc import Iterator
@@ -41,7 +42,7 @@ def mutate_value(document: Any, choose: random.Random) -> Any:
         container[key] = old + choose.choice((-1, 1, 2, 8, 64))
     elif how < 0.24:
         other, from_key = choose.choice(places)
-        container[key] = other.get(from_key) if isinstance(other, dict) else old
+        container[key] = copy.deepcopy(other[from_key]) if from_key != key else old
     elif how < 0.32:
         container[key] = [old] if choose.random() < 0.5 else {"a": old}
     elif how < 0.36 and isinstance(old, list):

@@ -99,7 +99,7 @@ def _read(place: str, stamp: str) -> Array | None:
     try:
         facts = json.loads(head)
         fits = facts["stamp"] == stamp and facts["crc32"] == zlib.crc32(body)
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
     return np.frombuffer(body, "<i8") if fits and len(body) % 8 == 0 else None
 
