@@ -142,6 +142,8 @@ KINDS: Final[dict[str, Kind]] = {
     "fixed length": Kind(_fixed, _read_fixed),
     "path list": Kind(_path_list, _read_path_list, in_files(text_mutations.lines)),
     "hugging face": Kind(
-        copied(_GOLDEN, "arrays", "plain", "splits", "translations"), _read_folder, in_files(json_mutations.mutated, pattern="*.json")
+        copied(_GOLDEN, "arrays", "plain", "splits", "translations"),
+        _read_folder,
+        in_files(json_mutations.mutated, pattern="*.json"),
     ),
 }

@@ -22,7 +22,7 @@ class Guard:
     def __init__(self, folder: Path) -> None:
         libraries = [*sys.path, sys.prefix, sys.base_prefix, os.path.dirname(os.__file__)]
         self._libraries = tuple(os.path.realpath(path) for path in libraries if path)
-        self._system = ("/proc/", "/dev/null", "/dev/urandom", "/sys/")
+        self._system = ("/proc/", "/dev/null", "/dev/urandom", "/dev/zero", "/sys/")
         self._home = str(folder / "home")
         self._inside, self._may_open = "", False
         self._noted: list[str] = []

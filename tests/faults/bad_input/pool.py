@@ -39,17 +39,18 @@ class Tally:
     slowest_s: float = 0.0
     largest_growth_bytes: int = 0
     failures: list[str] = field(default_factory=list)
+    outcomes: dict[tuple[str, int | str], str | None] = field(default_factory=dict)
 
-    def add(self, kind: str, seed: int, outcome: dict[str, Any]) -> None:
+    def add(self, kind: str, seed: int | str, outcome: dict[str, Any]) -> None:
         self.mutations += 1
         self.kinds.add(kind)
-        error = outcome.get("error")
+        error = self.outcomes[kind, seed] = outcome.get("error")
         self.refused += error is not None
         if error is not None:
             self.errors[error] = self.errors.get(error, 0) + 1
         self.slowest_s = max(self.slowest_s, outcome.get("seconds", 0.0))
         self.largest_growth_bytes = max(self.largest_growth_bytes, outcome.get("grew", 0))
-        self.failures += [f"{kind!r}, seed {seed}: {what}" for what in complaints(outcome)]
+        self.failures += [f"{kind!r}, seed {seed!r}: {what}" for what in complaints(outcome)]
 
     def facts(self) -> dict[str, Any]:
         """What is printed, and appended to the file of tallies."""
@@ -90,7 +91,7 @@ class Reader:
         self._process: subprocess.Popen[bytes] | None = None
         self._said = b""
 
-    def read(self, kind: str, seed: int) -> dict[str, Any]:
+    def read(self, kind: str, seed: int | str) -> dict[str, Any]:
         if self._process is None:
             self._process = self._started()
         assert self._process.stdin is not None
@@ -166,9 +167,9 @@ class Reader:
             self._process, self._said = None, b""
 
 
-def read_all(cases: Mapping[str, Iterable[int]], folder: Path, processes: int = 2) -> Tally:
+def read_all(cases: Mapping[str, Iterable[int | str]], folder: Path, processes: int = 2) -> Tally:
     """Read mutated files, which are the seeds of each kind."""
-    waiting: queue.SimpleQueue[tuple[str, list[int]]] = queue.SimpleQueue()
+    waiting: queue.SimpleQueue[tuple[str, list[int | str]]] = queue.SimpleQueue()
     for kind, seeds in cases.items():
         left = list(seeds)
         # As a rule one process reads all of a kind, for it has to make the sound files first.

@@ -20,6 +20,7 @@ from typing import Any, Final
 from tests.faults.bad_input.guard import Guard
 from tests.faults.bad_input.kinds import KINDS
 from tests.faults.bad_input.peak import Peak
+from tests.faults.bad_input.special_files import replace_one
 
 import keepset as ks
 
@@ -44,8 +45,11 @@ class Corpus:
             self._variants[kind] = sorted(made.iterdir())
         return self._variants[kind]
 
-    def case(self, kind: str, seed: int) -> Path:
-        """A mutated copy; the same one for a kind and a seed."""
+    def case(self, kind: str, seed: int | str) -> Path:
+        """A mutated copy; the same one for a kind and a seed.
+
+        A text in place of a seed names a thing to put in the place of a file.
+        """
         choose = random.Random(f"{kind} {seed}")
         variant = choose.choice(self.variants(kind))
         if variant not in self._read:
@@ -53,7 +57,10 @@ class Corpus:
             with suppress(ks.KeepsetError) if KINDS[kind].has_unfinished else nullcontext():
                 KINDS[kind].read(self._copy(variant))
         case = self._copy(variant)
-        KINDS[kind].mutate(case, choose)
+        if isinstance(seed, str):
+            replace_one(case, KINDS[kind].victims, seed, choose)
+        else:
+            KINDS[kind].mutate(case, choose)
         return case
 
     def _copy(self, variant: Path) -> Path:

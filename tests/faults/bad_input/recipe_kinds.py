@@ -108,5 +108,7 @@ KINDS: Final[dict[str, Kind]] = {
         raw_share=0.15,
         names_files=True,
     ),
-    "recipe, json": Kind(_written(".json"), _read, in_files(_in_json), raw_share=0.1, names_files=True),
+    "recipe, json": Kind(
+        _written(".json"), _read, in_files(_in_json), raw_share=0.1, names_files=True
+    ),
 }

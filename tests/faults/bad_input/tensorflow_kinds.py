@@ -14,6 +14,7 @@ from tests.faults.bad_input.containers import in_gzip, in_zlib
 from tests.faults.bad_input.kind import Kind, in_files, only_file, read_some
 
 import keepset as ks
+from keepset.storage import open_store
 
 _FEATURES: Final[dict[str, Any]] = {
     "n": ks.FixedLenFeature([], np.int64),
@@ -77,9 +78,7 @@ def _records(folder: Path) -> ks.Dataset:
 def _sequences(folder: Path) -> None:
     features = {"f": ks.FixedLenSequenceFeature([2], np.int64)}
     for record in _records(folder):
-        ks.parse_single_sequence_example(
-            record, {"n": ks.FixedLenFeature([], ks.string)}, features
-        )
+        ks.parse_single_sequence_example(record, {"n": ks.FixedLenFeature([], ks.string)}, features)
         ks.SequenceExample.FromString(record)
 
 
@@ -106,7 +105,7 @@ def _read_tensor(folder: Path) -> None:
     refusals = []
     for dtype in (np.float64, ks.string, np.bool_, np.int8):
         try:
-            ks.parse_tensor((folder / "tensor.pb").read_bytes(), dtype)
+            ks.parse_tensor(open_store(folder).read("tensor.pb"), dtype)
         except ks.KeepsetError as error:
             refusals.append(error)
     if len(refusals) == 4:
