@@ -1,9 +1,9 @@
 """Mutated files of every kind: whatever is in them, reading them ends, stays small and is clear.
 
-Each case is read in a process of its own pool, and may take ten seconds and 200 MB more than four
-times the size of its files. It yields elements or raises an error of Keepset's; it ends no process,
-runs no code and opens nothing outside its folder. By default a share of it; KEEPSET_MUTATIONS=100000
-tries so many. KEEPSET_TALLY names a file that a line of JSON is appended to.
+Each case is read in another process, and may take ten seconds and 200 MB more than four times the
+size of its files. It yields elements or raises an error of Keepset's; it ends no process, runs no
+code and opens nothing outside its folder. By default a share of it; KEEPSET_MUTATIONS=100000 tries
+so many. KEEPSET_TALLY names a file that a line of JSON is appended to.
 
 One case alone: ``python -m tests.faults.bad_input.one_case 'recipe, yaml' 1234``.
 """

@@ -210,11 +210,12 @@ def test_what_cannot_be_sent_is_named_with_its_stage_and_a_remedy() -> None:
         with lock:
             return x
 
-    for function, said in {
+    cases: dict[Callable[..., Any], str] = {
         uses_lock: r"map\(uses_lock\).*the variable 'lock' cannot be sent.*it is a lock",
         lambda x: held and x: r"the variable 'held' cannot.*the entry 'inner' is a lock",
         Guarded(): r"the attribute 'guard' cannot be sent",
-    }.items():
+    }
+    for function, said in cases.items():
         with pytest.raises(ks.InvalidArgumentError, match=f'{said}.*executor="thread"'):
             list(in_processes(ks.Dataset.range(3), function))
     assert not children()

@@ -98,7 +98,7 @@ class Parsed:
     def _yaml(self, text: str) -> Any:
         try:
             for event, level in events(text):
-                line = event.start_mark.line + 1
+                line = event.start_mark.line + 1 if event.start_mark is not None else None
                 if isinstance(event, yaml.AliasEvent):
                     raise RecipeError(
                         f"{self._where}, line {line}: a recipe has no anchors and aliases (& and "

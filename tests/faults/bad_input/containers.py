@@ -1,4 +1,4 @@
-"""Mutations within containers, packed again so that they fit: gzip, zip, tar, and headers of npy."""
+"""Mutations within containers, packed again so that they fit: gzip, zip, tar, heads of npy."""
 
 from __future__ import annotations
 

@@ -68,15 +68,14 @@ def _write_parquet(table: pa.Table, folder: Path) -> None:
 
 def _write_feather(table: pa.Table, folder: Path) -> None:
     options = pa.ipc.IpcWriteOptions(compression="lz4")
-    with pa.OSFile(str(folder / "some.arrow"), "wb") as file:
-        with pa.ipc.new_file(file, table.schema, options=options) as writer:
-            writer.write_table(table)
+    path = str(folder / "some.arrow")
+    with pa.ipc.new_file(path, table.schema, options=options) as writer:
+        writer.write_table(table)
 
 
 def _write_stream(table: pa.Table, folder: Path) -> None:
-    with pa.OSFile(str(folder / "some.arrow"), "wb") as file:
-        with pa.ipc.new_stream(file, table.schema) as writer:
-            writer.write_table(table)
+    with pa.ipc.new_stream(str(folder / "some.arrow"), table.schema) as writer:
+        writer.write_table(table)
 
 
 def _json_in_gzip(folder: Path) -> None:

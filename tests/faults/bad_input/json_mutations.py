@@ -1,4 +1,4 @@
-"""Mutations of JSON: values of other types, huge numbers, NaN, nesting, and keys that come twice."""
+"""Mutations of JSON: values of other types, huge numbers, NaN, nesting, keys that come twice."""
 
 from __future__ import annotations
 

@@ -36,6 +36,10 @@ def _circular(path: Path) -> None:
     path.symlink_to(path)
 
 
+def _ones(path: Path) -> None:
+    path.write_bytes(b"\xff" * 1000)
+
+
 THINGS: Final[dict[str, Callable[[Path], None]]] = {
     "pipe": _pipe,
     "device": _device,
@@ -44,7 +48,7 @@ THINGS: Final[dict[str, Callable[[Path], None]]] = {
     "dangling link": _dangling,
     "circular link": _circular,
     "empty file": Path.touch,
-    "file of ones": lambda path: path.write_bytes(b"\xff" * 1000) and None,
+    "file of ones": _ones,
 }
 
 
