@@ -90,7 +90,9 @@ def _json(store: Store, name: str, place: str, *, is_needed: bool) -> Any:
 
 def _file_names(state: dict[str, Any], place: str) -> list[str]:
     files = state.get("_data_files")
-    if not isinstance(files, list) or not all(isinstance(each, dict) for each in files):
+    # One without rows has a file as well, which says what they would be.
+    is_sound = isinstance(files, list) and all(isinstance(each, dict) for each in files)
+    if not files or not is_sound:
         raise InvalidArgumentError(f"{place}/{_STATE} names no files of data; save again")
     names = [each.get("filename") for each in files]
     odd = next((n for n in names if not isinstance(n, str) or not n or "/" in n or "\\" in n), "")
