@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from collections import namedtuple
 from collections.abc import Callable
@@ -138,16 +139,86 @@ def test_an_error_keeps_its_type_and_tells_stage_element_and_traceback() -> None
     assert 'raise LookupError("seven")' in notes
 
 
-def test_an_error_that_cannot_be_pickled_still_arrives() -> None:
+def test_an_error_whose_constructor_wants_more_keeps_its_class_and_attributes() -> None:
     class AwkwardError(Exception):
         def __init__(self, one: int, two: int) -> None:
             super().__init__(f"{one} and {two}")
+            self.one = one
 
     def fail(x: np.int64) -> np.int64:
         raise AwkwardError(1, 2)
 
-    with pytest.raises(RuntimeError, match="AwkwardError: 1 and 2"):
+    with pytest.raises(AwkwardError, match="1 and 2") as caught:
         list(in_processes(ks.Dataset.range(3), fail))
+    assert caught.value.one == 1
+    assert "map(fail), at element 0" in "\n".join(caught.value.__notes__)
+
+
+def test_an_error_that_cannot_be_pickled_still_arrives() -> None:
+    class HoldingError(Exception):
+        pass
+
+    def fail(x: np.int64) -> np.int64:
+        error = HoldingError("held")
+        error.lock = threading.Lock()  # type: ignore[attr-defined]
+        raise error
+
+    with pytest.raises(RuntimeError, match="HoldingError: held"):
+        list(in_processes(ks.Dataset.range(3), fail))
+
+
+def test_an_error_class_of_the_script_is_caught_by_the_script(tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(
+        textwrap.dedent(
+            """
+            import keepset as ks
+
+            class MyError(Exception):
+                pass
+
+            def work(x):
+                if x == 3:
+                    raise MyError("three")
+                return x
+
+            try:
+                list(ks.Dataset.range(9).map(work, num_parallel_calls=2, executor="process"))
+            except MyError as error:
+                print(error, "|", error.__notes__[0])
+            """
+        )
+    )
+    run = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert run.stdout.strip() == "three | in map(work), at element 3"
+
+
+def test_what_cannot_be_sent_is_named_with_its_stage_and_a_remedy() -> None:
+    lock = threading.Lock()
+    held = {"inner": [lock]}
+
+    class Guarded:
+        def __init__(self) -> None:
+            self.guard = lock
+
+        def __call__(self, x: np.int64) -> np.int64:
+            return x
+
+    def uses_lock(x: np.int64) -> np.int64:
+        with lock:
+            return x
+
+    cases: dict[Callable[..., Any], str] = {
+        uses_lock: r"map\(uses_lock\).*the variable 'lock' cannot be sent.*it is a lock",
+        lambda x: held and x: r"the variable 'held' cannot.*the entry 'inner' is a lock",
+        Guarded(): r"the attribute 'guard' cannot be sent",
+    }
+    for function, said in cases.items():
+        with pytest.raises(ks.InvalidArgumentError, match=f'{said}.*executor="thread"'):
+            list(in_processes(ks.Dataset.range(3), function))
+    assert not children()
 
 
 def test_a_worker_that_dies_is_reported_with_the_element() -> None:

@@ -82,9 +82,9 @@ def as_dtype(value: Any) -> DType:
         return _extended()[value]
     try:
         dtype: np.dtype[Any] = np.dtype(value)
-    except TypeError as error:
+    except (TypeError, ValueError, SyntaxError) as error:
         raise InvalidArgumentError(
-            f"{value!r} is not a dtype; pass a NumPy dtype, a name such as 'float32' or "
+            f"{value!r:.80} is not a dtype; pass a NumPy dtype, a name such as 'float32' or "
             "'bfloat16', or keepset.string"
         ) from error
     if dtype.kind in "SU":

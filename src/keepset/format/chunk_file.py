@@ -36,6 +36,7 @@ from keepset.core.structure import Structure, structure_of
 from keepset.errors import CorruptCacheError, ElementError
 from keepset.format.columns import decode_column, encode_column
 from keepset.format.draft import Draft
+from keepset.storage.regular_file import open_regular
 
 VERSION = 1
 
@@ -131,7 +132,7 @@ class ChunkFileReader:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             facts = os.fstat(file.fileno())
             self.identity = file_identity(facts)
             if facts.st_size < 2 * _ENDS_SIZE:

@@ -79,9 +79,12 @@ def parse_commit(data: bytes, number: int, where: str) -> Commit:
         # Before anything is believed, the number of the format too.
         if not _is_sealed(data):
             raise ValueError("the checksum does not fit")
-        if isinstance(facts.get("format"), int) and facts["format"] > FORMAT_VERSION:
+        version = facts.get("format")
+        if type(version) is not int or version < 1:
+            raise ValueError(f"its format is {version!r:.40}, which is no whole number from 1 up")
+        if version > FORMAT_VERSION:
             raise NewerFormatError(
-                f"{where} is of format {facts['format']}, and this version of keepset reads "
+                f"{where} is of format {version}, and this version of keepset reads "
                 f"formats up to {FORMAT_VERSION}; install a newer keepset"
             )
         commit = Commit(

@@ -97,7 +97,7 @@ class LogState:
                 self.fenced.update(map(str, commit.body["runs"]))
             else:
                 self._change(commit)
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
             raise CorruptSnapshotError(
                 f"{where} says something that cannot be: {error}; was it written by another "
                 "program? `keepset verify --repair` drops it",

@@ -162,6 +162,7 @@ def manifest_from_json(value: Any) -> Manifest:
     except (KeyError, TypeError, IndexError, AttributeError, OverflowError, KeepsetError) as error:
         raise ValueError(f"a manifest is not as it should be ({error})") from error
     _check_counts(manifest)
+    _check_structures(manifest)
     return manifest
 
 
@@ -228,6 +229,16 @@ def _chunk(facts: Any, segments: Sequence[Segment], pieces: Sequence[int]) -> Ke
     if not sound:
         raise ValueError("a chunk is listed with numbers that cannot be")
     return KeptChunk(segment, shard, entry)
+
+
+def _check_structures(manifest: Manifest) -> None:
+    """The elements of each segment must be nested as all of them are said to be."""
+    specs = {id(segment.spec): segment.spec for segment in manifest.segments}
+    whole = structure_and_leaves(manifest.spec)[0] if specs else None
+    for spec in specs.values():
+        structure = structure_and_leaves(spec)[0]
+        if structure != whole:
+            raise ValueError(f"elements of {structure} are kept where there should be {whole}")
 
 
 def _check_counts(manifest: Manifest) -> None:

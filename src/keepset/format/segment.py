@@ -235,7 +235,7 @@ class ChunkReader:
             if keys is None:
                 return self._layout.decode(batch, entry.rows)
             return self._layout.decode_some(batch, entry.rows, keys)
-        except (ValueError, pa.ArrowException, OSError) as error:
+        except (ValueError, pa.ArrowException, OSError, EOFError) as error:
             raise self._damaged(entry, 0, f"its contents ({error})") from error
 
     def _batch(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -29,12 +30,22 @@ class Range(Node):
     def __post_init__(self) -> None:
         if self.step == 0:
             raise InvalidArgumentError("range step 0 never arrives; pass a step other than 0")
+        if self._count() > sys.maxsize:
+            raise InvalidArgumentError(
+                f"range from {self.start} to {self.stop} has {self._count()} elements, more than "
+                f"{sys.maxsize}; pass a smaller stop or a larger step"
+            )
+
+    def _count(self) -> int:
+        """The number of elements, which ``len`` of a range cannot say if it is too large."""
+        reached = (self.stop - self.start + self.step - (1 if self.step > 0 else -1)) // self.step
+        return max(0, reached)
 
     def cursor(self, run: Run) -> Cursor:
         return PositionCursor(self.between, self.cardinality())
 
     def cardinality(self) -> int:
-        return len(range(self.start, self.stop, self.step))
+        return self._count()
 
     def infer_spec(self, spec: Callable[[Node], Spec]) -> Spec:
         return TensorSpec((), self.dtype)

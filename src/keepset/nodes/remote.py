@@ -66,8 +66,8 @@ class RemoteWorkers:
                 # A data set is gone with its process; only opening one starts another.
                 if self._closed or request[0] != "open":
                     raise WorkerDiedError(f"the worker process of {self.title} has been closed")
-                worker = self._workers[place] = Worker(NestedServer())
-        reply: Reply = worker.call(request, position, self.title)
+                worker = self._workers[place] = Worker(NestedServer(), self.title)
+        reply: Reply = worker.call(request, position)
         return reply
 
     def close(self) -> None:

@@ -25,6 +25,12 @@ class Zip(Node):
     def __post_init__(self) -> None:
         if not self.parents:
             raise InvalidArgumentError("zip needs at least one data set")
+        places = self.layout.num_leaves
+        if places != len(self.parents):
+            raise InvalidArgumentError(
+                f"zip has {len(self.parents)} datasets for the {places} places of {self.layout}; "
+                "pass one for each"
+            )
 
     def cursor(self, run: Run) -> Cursor:
         cursors = [parent.cursor(run.input(i)) for i, parent in enumerate(self.parents)]

@@ -13,6 +13,7 @@ from keepset.recipe.describing import document_of
 from keepset.recipe.schema import validate
 from keepset.recipe.text import Parsed, to_json, to_yaml
 from keepset.storage.failures import reading, writing
+from keepset.storage.regular_file import open_regular_text
 
 
 class Recipe:
@@ -58,7 +59,7 @@ class Recipe:
     def read(cls, path: str | os.PathLike[str]) -> Recipe:
         """Read a file of JSON or YAML."""
         name = os.fspath(path)
-        with reading(name), open(name, encoding="utf-8") as file:
+        with reading(name), open_regular_text(name) as file:
             try:
                 text = file.read()
             except UnicodeDecodeError as error:

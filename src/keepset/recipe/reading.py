@@ -25,6 +25,7 @@ from keepset.core.spec import spec_from_json
 from keepset.core.structure import is_namedtuple, structure_of
 from keepset.errors import KeepsetError, RecipeError, UntrustedRecipeError
 from keepset.recipe.imports import Trust, imported, module_of
+from keepset.recipe.parameter_types import check_types
 from keepset.recipe.source_text import function_of
 from keepset.recipe.stages import NAMING_FILES, input_fields, parameter_fields, stage_class
 
@@ -101,6 +102,7 @@ class RecipeReader:
             parameters["wrap"] = self._wrap
         if "store_options" in has and self._store_options:
             parameters["store_options"] = dict(self._store_options)
+        check_types(kind, parameters, name)
         if name in self._builders:
             return self._builders[name](inputs, parameters)
         return kind(**_by_field(kind, inputs), **parameters)
@@ -223,6 +225,7 @@ class RecipeReader:
         if "wrap" in {field.name for field in getattr(kind, "__dataclass_fields__", {}).values()}:
             given["wrap"] = self._wrap
         make = getattr(kind, "from_recipe", kind)
+        check_types(kind if make is kind else make, given, path)
         return make(**given)
 
     def _own_class(self, path: str) -> Any:
@@ -263,6 +266,11 @@ class RecipeReader:
             function.__kwdefaults__ = self._value(told["keyword_defaults"])
         vars(function).update(self._value(told.get("attributes", {})))
         return function
+
+    def _randomness(self, told: dict[str, Any], rest: Any) -> Any:
+        given = {"seed": told["seed"], "rerandomize": told.get("rerandomize", True)}
+        check_types(Randomness, given, "$random")
+        return Randomness(**given)
 
     def _again(self, number: int, rest: Any) -> Any:
         return self._functions[number]
@@ -338,7 +346,7 @@ _RULES: Final[dict[str, Callable[[RecipeReader, Any, dict[str, Any]], Any]]] = {
     "$object": RecipeReader._object,
     "$partial": RecipeReader._partial,
     "$path": lambda self, told, rest: pathlib.Path(self._value(told)),
-    "$random": _plain(lambda told: Randomness(told["seed"], told.get("rerandomize", True))),
+    "$random": RecipeReader._randomness,
     "$range": _plain(lambda told: range(*told)),
     "$rows": RecipeReader._rows,
     "$secret": RecipeReader._secret,

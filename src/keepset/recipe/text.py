@@ -9,6 +9,7 @@ from typing import Any, Final, TypeAlias
 import yaml
 
 from keepset.errors import RecipeError
+from keepset.recipe.yaml_loader import MOST_LEVELS, RecipeLoader, events
 
 Path: TypeAlias = tuple[Any, ...]
 _WIDTH: Final = 100
@@ -59,17 +60,6 @@ _Dumper.add_representer(dict, _represent_dict)
 _Dumper.add_representer(list, _represent_list)
 
 
-class _Loader(yaml.SafeLoader):
-    """Reads plain data only, and ``1e-5`` as a number, which YAML 1.1 takes for a text."""
-
-
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float",
-    re.compile(r"^[-+]?(?:\d+\.?\d*|\.\d+)[eE][-+]?\d+$"),
-    list("-+0123456789."),
-)
-
-
 class Parsed:
     """A document, and the line of each of its parts, if that is known."""
 
@@ -96,21 +86,29 @@ class Parsed:
             raise RecipeError(f"{self._where}, line {line}: {error}", line=line) from error
         except RecursionError as error:
             raise self._too_deep() from error
+        if _levels(data) > MOST_LEVELS:
+            raise self._too_deep()
         # JSON is YAML, but for oddities; then lines are unknown and nothing else.
         try:
-            self._note(yaml.compose(text, Loader=_Loader), ())
+            self._note(yaml.compose(text, Loader=RecipeLoader), ())
         except (yaml.YAMLError, RecursionError):
             self._lines = {}
         return data
 
     def _yaml(self, text: str) -> Any:
         try:
-            if any(
-                isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=_Loader)
-            ):
-                raise RecipeError(f"{self._where}: a recipe has no anchors and aliases (& and *)")
-            self._note(yaml.compose(text, Loader=_Loader), ())
-            return yaml.load(text, Loader=_Loader)
+            for event, level in events(text):
+                line = event.start_mark.line + 1 if event.start_mark is not None else None
+                if isinstance(event, yaml.AliasEvent):
+                    raise RecipeError(
+                        f"{self._where}, line {line}: a recipe has no anchors and aliases (& and "
+                        "*); write out what they stand for",
+                        line=line,
+                    )
+                if level > MOST_LEVELS:
+                    raise self._too_deep(line)
+            self._note(yaml.compose(text, Loader=RecipeLoader), ())
+            return yaml.load(text, Loader=RecipeLoader)
         except RecursionError as error:
             raise self._too_deep() from error
         except yaml.YAMLError as error:
@@ -119,8 +117,13 @@ class Parsed:
             what = getattr(error, "problem", None) or error
             raise RecipeError(f"{self._where}, line {line}: {what}", line=line) from error
 
-    def _too_deep(self) -> RecipeError:
-        return RecipeError(f"{self._where} is nested too deep to be a recipe")
+    def _too_deep(self, line: int | None = None) -> RecipeError:
+        where = self._where if line is None else f"{self._where}, line {line}"
+        return RecipeError(
+            f"{where} is nested too deep to be a recipe, which has at most {MOST_LEVELS} levels; "
+            "write it with fewer",
+            line=line,
+        )
 
     def _note(self, node: Any, path: Path) -> None:
         if node is None:
@@ -128,6 +131,8 @@ class Parsed:
         self._lines[path] = node.start_mark.line + 1
         if isinstance(node, yaml.MappingNode):
             for key, value in node.value:
+                if not isinstance(key, yaml.ScalarNode):
+                    continue  # which is an error later
                 self._note(value, (*path, key.value))
                 # The line of the key says more than that of what it holds.
                 self._lines[(*path, key.value)] = key.start_mark.line + 1
@@ -145,3 +150,16 @@ class Parsed:
         """Where a part is, for a message."""
         line = self.line(path)
         return self._where if line is None else f"{self._where}, line {line}"
+
+
+def _levels(data: Any) -> int:
+    """How deep lists and dicts are nested; without calls into each level."""
+    levels, around = 0, [data]
+    while around := [item for item in around if isinstance(item, dict | list)]:
+        levels += 1
+        around = [
+            inner
+            for item in around
+            for inner in (item.values() if isinstance(item, dict) else item)
+        ]
+    return levels

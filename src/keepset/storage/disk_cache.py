@@ -14,6 +14,7 @@ from itertools import pairwise
 from keepset.core.checksum import crc32c
 from keepset.errors import InvalidArgumentError
 from keepset.storage.durable import TemporaryFile
+from keepset.storage.regular_file import open_regular
 from keepset.storage.store import TEMPORARY, ObjectInfo, ObjectWriter, Store, check_name
 
 # Only these never change under their name.
@@ -117,7 +118,7 @@ class CachedStore(Store):
     def _load(self, name: str, number: int) -> memoryview | None:
         path = self._file(name, number)
         try:
-            with open(path, "rb") as file:
+            with open_regular(path) as file:
                 data = memoryview(file.read())
             os.utime(path)  # used now, so that others are removed first
         except OSError:

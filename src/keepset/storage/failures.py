@@ -24,6 +24,9 @@ _HINTS = {
     errno.ENFILE: "too many files are open on this machine; close some programs",
     errno.ENOTDIR: "a file is in the place of a folder; move it away",
     errno.ENAMETOOLONG: "use a shorter path",
+    errno.ELOOP: "the links lead in a circle; replace them by the file that is meant",
+    errno.ESPIPE: "it is a pipe or a device; write what it has to a file, and name that",
+    errno.ENXIO: "it is a socket or a device; write what it has to a file, and name that",
     errno.ENOTSUP: "use a file system that can create a file without replacing one",
 }
 

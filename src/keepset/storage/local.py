@@ -16,6 +16,7 @@ from keepset.errors import InvalidArgumentError
 from keepset.storage.durable import TemporaryFile, make_folder, name_if_free, sync_folder
 from keepset.storage.failures import failed, missing, reading, writing
 from keepset.storage.patience import patiently
+from keepset.storage.regular_file import NO_WAIT, check_regular, open_regular
 from keepset.storage.settle import UnclearAnswerError, create_settled
 from keepset.storage.steps import reached
 from keepset.storage.store import (
@@ -53,14 +54,14 @@ class LocalStore(Store):
         self._ready: set[str] = set()
 
     def read(self, name: str) -> bytes:
-        with reading(self.object_url(name)), open(self._path(name), "rb") as file:
+        with reading(self.object_url(name)), open_regular(self._path(name)) as file:
             return file.read()
 
     def read_range(self, name: str, offset: int, length: int) -> bytes:
         if offset < 0 or length < 0:
             raise InvalidArgumentError(f"{length} bytes at byte {offset} are not a range")
         with reading(self.object_url(name)):
-            descriptor = os.open(self._path(name), os.O_RDONLY)
+            descriptor = os.open(self._path(name), os.O_RDONLY | NO_WAIT)
             try:
                 # The usual case is one call; a signal or a limit of the system may cut it short.
                 data = os.pread(descriptor, length, offset)
@@ -74,7 +75,7 @@ class LocalStore(Store):
                 os.close(descriptor)
 
     def view(self, name: str) -> memoryview:
-        with reading(self.object_url(name)), open(self._path(name), "rb") as file:
+        with reading(self.object_url(name)), open_regular(self._path(name)) as file:
             if os.fstat(file.fileno()).st_size == 0:
                 return memoryview(b"")  # which cannot be mapped
             return memoryview(_mapped(file.fileno()))
@@ -87,6 +88,7 @@ class LocalStore(Store):
             facts = os.stat(self._path(name))
         if stat.S_ISDIR(facts.st_mode):
             raise missing(self.object_url(name))
+        check_regular(facts, self.object_url(name))
         return ObjectInfo(name, facts.st_size, facts.st_mtime)
 
     def exists(self, name: str) -> bool:

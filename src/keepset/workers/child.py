@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import signal
 import socket
 import struct
@@ -12,6 +11,7 @@ import traceback
 from typing import Any
 
 from keepset.workers.channel import Arena, Channel
+from keepset.workers.portable_error import portable
 
 
 def main(connection: int, lifeline: int, incoming: int, outgoing: int, progress: int) -> None:
@@ -50,20 +50,4 @@ def _answer(compute: Any, chunk: Any, position: int, announce: Any) -> Any:
         return outcome
     trace = "".join(traceback.format_tb(error.__traceback__))
     error.add_note(f"in a worker process, where the traceback was:\n{trace.rstrip()}")
-    return outcome._replace(error=_portable(error))
-
-
-def _portable(error: Exception) -> Exception:
-    """The error itself if it survives the journey, else one with the same words."""
-    notes = list(getattr(error, "__notes__", ()))
-    try:
-        copy = pickle.loads(pickle.dumps(error))
-        if type(copy) is type(error):
-            error.__traceback__ = None
-            return error
-    except Exception as failure:  # any class may fail in any way when it is rebuilt
-        notes.append(f"(the error itself could not be handed over: {failure!r:.200})")
-    stand_in = RuntimeError(f"{type(error).__name__}: {error}")
-    for note in notes:
-        stand_in.add_note(note)
-    return stand_in
+    return outcome._replace(error=portable(error))

@@ -18,14 +18,16 @@ from keepset.core.chunk import Chunk
 from keepset.errors import WorkerDiedError
 from keepset.workers.channel import Channel, new_arena
 from keepset.workers.nursery import start_process
+from keepset.workers.unsendable import unsendable
 
 _PATIENCE_S = 2.0
 
 
 class Worker:
-    """One process, and our end of the connection to it."""
+    """One process, and our end of the connection to it; ``title`` names its stage in errors."""
 
-    def __init__(self, compute: Any) -> None:
+    def __init__(self, compute: Any, title: str) -> None:
+        self._title = title
         ours, theirs = socket.socketpair()
         ending, self._lifeline = os.pipe()
         arenas = [new_arena() for _ in range(3)]
@@ -52,20 +54,28 @@ class Worker:
         self._is_closed = False
         self._owner = os.getpid()
         try:
-            self._channel.send(compute)
+            self._send(compute)
         except BaseException:
             self.close()
             raise
 
-    def call(self, request: Any, position: int, title: str) -> Any:
+    def _send(self, value: Any) -> None:
+        try:
+            self._channel.send(value)
+        except (EOFError, OSError):
+            raise
+        except Exception as error:  # of pickling, where any object may fail in any way
+            raise unsendable(value, self._title, error) from error
+
+    def call(self, request: Any, position: int) -> Any:
         """Have the function work on a request that begins at the element ``position``."""
         try:
             with self._in_use:
-                self._channel.send((request, position))
+                self._send((request, position))
                 return self._channel.receive()
         except (EOFError, ConnectionError) as error:
             raise WorkerDiedError(
-                f"the worker process of {title} {self._cause()} at element "
+                f"the worker process of {self._title} {self._cause()} at element "
                 f"{position + self._row()}; look for a crash or a lack of memory in the function, "
                 'or try executor="thread" to see it happen in this process'
             ) from error
@@ -134,7 +144,7 @@ class ProcessPool:
         """Compute a group of rows in a worker that is free, or in a new one."""
         worker = self._borrow()
         try:
-            result = worker.call(chunk, position, self._title)
+            result = worker.call(chunk, position)
         except BaseException:
             with self._lock:
                 if worker in self._all:
@@ -149,7 +159,7 @@ class ProcessPool:
         with self._lock:
             if self._idle:
                 return self._idle.pop()
-        worker = Worker(self._compute)
+        worker = Worker(self._compute, self._title)
         with self._lock:
             if self._closed:
                 worker.close()

@@ -197,7 +197,7 @@ def test_bad_lines_are_named_or_left_out(
         ('{"a": 1e400}', "'a' has 1e400, which is too large for float64"),
         ('{"a": 1%s}' % ("0" * 5000), "'a' has 10000.*, which is too large for float64"),
         ('{"a": {"b": ["\\ud800"]}}', r"'a.b' has '\\ud800', which has half of a surrogate pair"),
-        ('{"a": %s' % ("[" * 5000), "nested too deeply"),
+        ('{"a": %s' % ("[" * 5000), "more than 100 levels deep"),
         ('{"a": {"\\ud800": []}}', r"the key 'a.\\ud800', which has half of a surrogate pair"),
         ("1e400", "it holds no object"),
     ],

@@ -14,7 +14,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from keepset.core.fingerprint.origin import library_of
-from keepset.core.fingerprint.sketch import Part, Sketch, part
+from keepset.core.fingerprint.sketch import Part, Sketch, Uncountable, part, shortened
 
 # What a call reads. Paths and the name on the hub are not among them.
 _SETTINGS = (
@@ -44,7 +44,7 @@ def tokenizer_sketch(value: Any) -> Sketch | None:
     if not any(library_of(base) in _LIBRARIES for base in kind.__mro__):
         return None
     if hasattr(kind, "to_str") and hasattr(kind, "token_to_id"):
-        form = part("serialised form", json.loads(value.to_str()))
+        form = part("serialised form", _serialised(value))
         return Sketch("tokenizer", f"{kind.__name__} tokenizer", parts=[_class(kind), form])
     if not hasattr(kind, "get_vocab") or not hasattr(value, "init_kwargs"):
         return None
@@ -88,10 +88,21 @@ def _class(kind: type) -> Part:
     return Part(f"class {kind.__name__}", kind, b"class")
 
 
+def _serialised(value: Any) -> Any:
+    """The form of a tokenizer that its library writes to files, as plain data."""
+    try:
+        return json.loads(value.to_str())
+    except Exception as error:  # the library raises nothing more exact
+        raise Uncountable(
+            f"a {type(value).__name__} with a part that is written in Python",
+            shortened(f" ({error})", 200),
+        ) from error
+
+
 def _rules(value: Any) -> list[Part]:
     backend = getattr(value, "backend_tokenizer", None)
     if backend is not None and hasattr(backend, "to_str"):
-        form = json.loads(backend.to_str())
+        form = _serialised(backend)
         return [part("serialised form", {k: v for k, v in form.items() if k not in _OF_THE_CALL})]
     # In an order of its own: that of a table in Rust changes with each process.
     vocabulary = sorted(value.get_vocab().items(), key=repr)

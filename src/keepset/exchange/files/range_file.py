@@ -10,6 +10,7 @@ from typing import Any, BinaryIO, Final, cast
 from keepset.exchange.files.row_file import Place
 from keepset.storage import LocalStore
 from keepset.storage.failures import reading
+from keepset.storage.regular_file import open_regular
 
 # A request to a bucket takes as long as a megabyte or so does.
 BLOCK_BYTES: Final = 1 << 20
@@ -22,7 +23,7 @@ def open_to_read(place: Place) -> BinaryIO:
     if isinstance(place.store, LocalStore):
         path = place.store.object_url(place.file)
         with reading(path):
-            return open(path, "rb")
+            return open_regular(path)
     return cast(BinaryIO, RangeFile(place))
 
 

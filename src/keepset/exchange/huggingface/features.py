@@ -84,6 +84,10 @@ def parse_features(told: Any, where: str) -> Features:
             forms[name] = form
         files += _files(feature, (name,), False)
         if _type_of(feature) == "ClassLabel" and feature.get("names"):
+            if not isinstance(feature["names"], list | tuple):
+                raise InvalidArgumentError(
+                    f"{where}: {name!r} has the names {feature['names']!r:.60}, which are no list"
+                )
             labels[name] = tuple(map(str, feature["names"]))
     return Features(forms, files, labels)
 

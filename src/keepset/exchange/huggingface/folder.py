@@ -47,7 +47,10 @@ def saved_folder(folder: str, split: str | None, options: dict[str, Any]) -> Sav
     store, place = open_store(folder, **options), folder.rstrip("/") or "/"
     splits = _json(store, _SPLITS, place, is_needed=False)
     if splits is not None:
-        names = [str(name) for name in splits.get("splits", ())]
+        listed = splits.get("splits", [])
+        if not isinstance(listed, list):
+            raise InvalidArgumentError(f"{place}/{_SPLITS} names no splits; save again")
+        names = [str(name) for name in listed]
         if split not in names:
             known = ", ".join(map(repr, names)) or "none"
             remedy = "say which one, such as" if split is None else f"there is no {split!r}; pass"
@@ -76,7 +79,7 @@ def _json(store: Store, name: str, place: str, *, is_needed: bool) -> Any:
         ) from error
     try:
         found = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidArgumentError(
             f"{place}/{name} is no JSON ({error}); restore it from a copy, or save again"
         ) from error
@@ -87,7 +90,9 @@ def _json(store: Store, name: str, place: str, *, is_needed: bool) -> Any:
 
 def _file_names(state: dict[str, Any], place: str) -> list[str]:
     files = state.get("_data_files")
-    if not isinstance(files, list) or not all(isinstance(each, dict) for each in files):
+    # One without rows has a file as well, which says what they would be.
+    is_sound = isinstance(files, list) and all(isinstance(each, dict) for each in files)
+    if not files or not is_sound:
         raise InvalidArgumentError(f"{place}/{_STATE} names no files of data; save again")
     names = [each.get("filename") for each in files]
     odd = next((n for n in names if not isinstance(n, str) or not n or "/" in n or "\\" in n), "")

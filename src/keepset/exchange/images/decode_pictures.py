@@ -18,6 +18,7 @@ from keepset.exchange.images.pictures import PixelFormat
 from keepset.nodes.parallel_rows import ParallelRowStage
 from keepset.nodes.row_loop import Step
 from keepset.storage.failures import reading
+from keepset.storage.regular_file import open_regular
 
 Path = tuple[str, ...]
 
@@ -119,7 +120,7 @@ def _content(given: dict[str, bytes], path: Path) -> bytes:
             f"{'.'.join(path)!r} is at {name}, which cannot be read from here; download it, or let "
             "datasets embed it with save_to_disk and use ks.read_hf"
         )
-    with reading(name), open(name, "rb") as file:
+    with reading(name), open_regular(name) as file:
         return file.read()
 
 

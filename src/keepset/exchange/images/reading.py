@@ -22,6 +22,7 @@ from keepset.exchange.images.pictures import PixelFormat
 from keepset.nodes.parallel_rows import ParallelRowStage
 from keepset.nodes.row_loop import Step
 from keepset.storage.failures import reading
+from keepset.storage.regular_file import open_regular
 
 IMAGE, LABEL, PATH = "image", "label", "path"
 
@@ -142,7 +143,7 @@ class _Reader:
 
     def _bytes(self, name: str) -> bytes:
         if is_local(name):
-            with reading(name), open(name, "rb") as file:
+            with reading(name), open_regular(name) as file:
                 return file.read()
         store, file_name = store_of(name, self._options)
         return store.read(file_name)

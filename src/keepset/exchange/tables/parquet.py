@@ -71,6 +71,8 @@ class _ParquetRows(GroupedRows):
         # Several columns are decoded at once; RangeFile is not for several threads.
         self._is_parallel = len(rows.names) > 1 and not place.store.is_remote
         self._row_bytes = 0  # until the first are decoded
+        # Arrow does not look whether what is named in a dictionary is there.
+        self._coded = [name for name in rows.names if _has_dictionary(schema.field(name).type)]
 
     def chunks(self, start: int) -> Iterator[Chunk]:
         for group in range(self.group_of(start), len(self.starts) - 1):
@@ -104,6 +106,7 @@ class _ParquetRows(GroupedRows):
                 use_threads=self._is_parallel,
             )
             while (batch := next(batches, None)) is not None:
+                self._check(batch)
                 if skip < batch.num_rows:
                     yield batch.slice(skip)
                 skip = max(0, skip - batch.num_rows)
@@ -121,13 +124,26 @@ class _ParquetRows(GroupedRows):
         return max(1, min(_FIRST_ROWS, _CHUNK_BYTES // max(1, row_bytes)))
 
     def read_group(self, number: int) -> pa.Table:
-        return self._file.read_row_group(
+        table = self._file.read_row_group(
             number, columns=self.rows.names, use_threads=self._is_parallel
         ).combine_chunks()
+        self._check(table)
+        return table
+
+    def _check(self, rows: pa.RecordBatch | pa.Table) -> None:
+        for name in self._coded:
+            rows.column(rows.schema.get_field_index(name)).validate(full=True)
 
     def close(self) -> None:
         super().close()
         self._file.close(force=True)
+
+
+def _has_dictionary(type: pa.DataType) -> bool:
+    """Whether values are named by their numbers in a dictionary, here or further in."""
+    if pa.types.is_dictionary(type):
+        return True
+    return any(_has_dictionary(type.field(i).type) for i in range(type.num_fields))
 
 
 class ParquetWriter(RowWriter):

@@ -37,8 +37,8 @@ def load_tensorflow(
     layout = layout_of(files, spec, open_store(files.url, **options))
     if not layout.leaves and files.spec is not None:
         # Nothing is stored of elements that have no tensors, but for their number.
-        nothing = [layout.structure.build([])] * (files.num_elements or 0)
-        return Rows(chunk=Chunk.from_rows(nothing), promised=files.spec)
+        nothing = Chunk.from_columns(layout.structure, [], files.num_elements or 0)
+        return Rows(chunk=nothing, promised=files.spec)
     return TensorflowSaved(saved=files, layout=layout, store_options=options or None, verify=verify)
 
 

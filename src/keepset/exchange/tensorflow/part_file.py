@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from keepset.snapshot.writing.lease import hold, holder_of, let_go, this_holder
 from keepset.snapshot.writing.run_id import new_run_id
 from keepset.storage.durable import sync_folder
+from keepset.storage.regular_file import open_regular
 
 
 class PartFile:
@@ -114,12 +115,12 @@ def _left_behind(path: str) -> Iterator[_Left]:
     for name in sorted(glob.glob(f"{glob.escape(path)}.part-*.json")):
         part = name.removesuffix(".json")
         try:
-            with open(name) as note:
+            with open_regular(name) as note:
                 facts = json.load(note)
             writer = holder_of(facts["writer"])
             left = _Left(part, str(facts["source"]), int(facts["elements"]), int(facts["bytes"]))
             is_whole = left.size_bytes <= os.path.getsize(part)
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
             continue  # it is gone, or tells nothing
         if is_whole and writer is not None and writer.is_here and not writer.is_alive(0):
             yield left

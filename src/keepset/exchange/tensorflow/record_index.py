@@ -18,6 +18,8 @@ from keepset.exchange.tensorflow.compression import NONE, pieces_of
 from keepset.exchange.tensorflow.record_scan import HEAD_BYTES
 from keepset.exchange.tensorflow.records import RecordReader
 from keepset.storage import Store
+from keepset.storage.failures import reading
+from keepset.storage.regular_file import open_regular
 
 SUFFIX: Final = ".keepset-index"
 _MAGIC: Final = b"KEEPSET RECORD INDEX 1\n"
@@ -51,7 +53,9 @@ def index_of(name: str, index_dir: str | None, options: dict[str, Any] | None) -
 def _stamp(store: Store, file: str) -> str:
     """What changes whenever the file does, as far as can be told without reading it."""
     if not store.is_remote:
-        facts = os.stat(store.object_url(file))
+        path = store.object_url(file)
+        with reading(path):
+            facts = os.stat(path)
         return f"{facts.st_size} {facts.st_mtime_ns}"
     folder = file.rpartition("/")[0]
     for info in store.list(f"{folder}/" if folder else ""):
@@ -85,7 +89,7 @@ def _build(store: Store, file: str, name: str) -> Array:
 def _read(place: str, stamp: str) -> Array | None:
     """An index that fits the file; None if there is none, or it is damaged, or an older one."""
     try:
-        with open(place, "rb") as file:
+        with open_regular(place) as file:
             data = file.read()
     except OSError:
         return None
@@ -95,7 +99,7 @@ def _read(place: str, stamp: str) -> Array | None:
     try:
         facts = json.loads(head)
         fits = facts["stamp"] == stamp and facts["crc32"] == zlib.crc32(body)
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
     return np.frombuffer(body, "<i8") if fits and len(body) % 8 == 0 else None
 

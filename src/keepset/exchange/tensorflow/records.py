@@ -201,10 +201,18 @@ class RecordReader:
         self._record += bad + 1
         return found.cut(0, bad - bad % self._group)
 
-    def _lose_the_way(self) -> None:
-        """Note that a record cannot be found, and go to the next one that can be."""
+    def _lose_the_way(self, length: int | None = None) -> None:
+        """Note that a record cannot be found, and go to the next one that can be.
+
+        A ``length`` is one that fits its checksum, and that no record has.
+        """
         what = "has a length that fails its checksum"
-        if not self._base + self._at:
+        if length is not None:
+            what = (
+                f"has a length of {length} bytes, with a checksum that fits it; no record is "
+                f"larger than {_MOST_RECORD_BYTES} bytes"
+            )
+        elif not self._base + self._at:
             what += " (is this a TFRecord file?)"
         self._fail(self._record, self._base + self._at, what)
         self._record += 1
@@ -251,9 +259,10 @@ class RecordReader:
         wanted = FRAME_BYTES
         if left >= HEAD_BYTES:
             length = length_at(self._data, last)[0]
-            if not is_head(self._data, last) or length > _MOST_RECORD_BYTES:
+            fits = is_head(self._data, last)
+            if not fits or length > _MOST_RECORD_BYTES:
                 self._at, self._record = last, self._record + len(starts)
-                self._lose_the_way()
+                self._lose_the_way(length if fits else None)
                 return True
             wanted += length
         # A long record comes in many pieces, which are joined once.

@@ -21,7 +21,7 @@ from keepset.errors import CorruptSnapshotError, SnapshotMismatchError
 from keepset.exchange.tensorflow.components import spec_of_dtypes, stored_dtype
 from keepset.exchange.tensorflow.datatypes import number_of_dtype
 from keepset.exchange.tensorflow.records import MOST_BYTES
-from keepset.exchange.tensorflow.saved_files import CHUNKS, SavedFiles
+from keepset.exchange.tensorflow.saved_files import CHUNKS, METADATA, SavedFiles
 from keepset.exchange.tensorflow.shard_reader import ShardReader
 from keepset.storage import Store, open_store
 
@@ -63,10 +63,19 @@ def layout_of(files: SavedFiles, spec: Spec | None, store: Store) -> Layout:
             )
         structure, leaves = structure_and_leaves(files.spec[0])
         return Layout(tuple(leaves), structure, False)
+    try:
+        if not files.dtypes and files.shards:
+            raise ValueError("it says that elements have no tensors, and there are files of them")
+        stored = spec_of_dtypes(files.dtypes)
+    except ValueError as error:
+        raise CorruptSnapshotError(
+            f"{files.url} is damaged: {error}; restore the file {METADATA} from a copy, or save "
+            "the dataset again",
+            path=files.url,
+        ) from error
     if spec is not None:
         return _layout_of_spec(files, spec)
     has_index = _is_numbered(files, store)
-    stored = spec_of_dtypes(files.dtypes)
     count = len(stored) - has_index
     structure = LEAF if count == 1 else tuple_of(*[LEAF] * count)
     return Layout(tuple(stored), structure, has_index)

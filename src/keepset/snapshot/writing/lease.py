@@ -204,7 +204,7 @@ def _read(store: Store, name: str) -> Holder | None:
     """What a lease says; None if it is gone or makes no sense, as advice may."""
     try:
         return holder_of(json.loads(store.read(name)))
-    except (ObjectMissingError, ValueError):
+    except (ObjectMissingError, ValueError, RecursionError):
         return None
 
 
@@ -220,7 +220,7 @@ def holder_of(facts: Any) -> Holder | None:
             since=float(facts["since"]),
             beat=float(facts["beat"]),
         )
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError):
         return None
 
 

@@ -1,0 +1,59 @@
+"""Regular files: opening what has contents to read, and no pipe, device or socket in its place.
+
+Opening a named pipe waits until another process writes to it, which may be never, and a device may
+have no end.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import IO, Any, BinaryIO, Final
+
+from keepset.errors import StorageError
+
+# Does not wait for the other end of a pipe; for files it means nothing. Not every system has it.
+NO_WAIT: Final = getattr(os, "O_NONBLOCK", 0)
+_KINDS: Final = {
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+}
+
+
+def open_regular(path: str) -> BinaryIO:
+    """Open a file to read its bytes.
+
+    Raises:
+        StorageError: Something else than a file or a folder is there.
+        OSError: The file cannot be opened.
+    """
+    return open(path, "rb", opener=_opened)
+
+
+def open_regular_text(path: str) -> IO[str]:
+    """Open a file to read its text, which is UTF-8."""
+    return open(path, encoding="utf-8", opener=_opened)
+
+
+def check_regular(facts: os.stat_result, path: str) -> None:
+    """Raise unless these are the facts of a file or a folder."""
+    if stat.S_ISREG(facts.st_mode) or stat.S_ISDIR(facts.st_mode):
+        return
+    kind = _KINDS.get(stat.S_IFMT(facts.st_mode), "no regular file")
+    raise StorageError(
+        f"cannot read {path}: it is {kind}, which is not read; write what it has to a file, and "
+        "name that",
+        url=path,
+    )
+
+
+def _opened(path: Any, flags: int) -> int:
+    descriptor = os.open(path, flags | NO_WAIT)
+    try:
+        check_regular(os.fstat(descriptor), os.fsdecode(path))
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
