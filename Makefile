@@ -34,8 +34,14 @@ check: $(VENV)/.ready ## run the linter, the formatter (without writing) and the
 test-interop: $(INTEROP)/.ready ## run the tests against TensorFlow, PyTorch and JAX
 	@$(INTEROP)/bin/python -m pytest -m interop $(ARGS)
 
-test-faults: $(VENV)/.ready ## kill writers KILLS=1000 times, and print where and what was lost
-	@KEEPSET_KILLS=$(or $(KILLS),1000) $(VENV)/bin/python -m pytest tests/snapshot/test_faults.py -k random
+test-faults: $(VENV)/.ready ## kills, power cuts, simulated schedules and bad files, many of each; writes docs/reliability.md
+	@rm -f build/tally.jsonl && mkdir -p build
+	@KEEPSET_TALLY=$(CURDIR)/build/tally.jsonl KEEPSET_KILLS=$(or $(KILLS),1000) KEEPSET_FAULTS=full \
+	  KEEPSET_SCHEDULES=$(or $(SCHEDULES),20000) KEEPSET_MUTATIONS=$(or $(MUTATIONS),30000) \
+	  $(VENV)/bin/python -m pytest -m "not interop" --timeout=0 -s tests/faults tests/snapshot/test_faults.py \
+	  tests/snapshot/test_failing_calls.py
+	@$(VENV)/bin/python -m tests.faults.reliability build/tally.jsonl > docs/reliability.md
+	@cat docs/reliability.md
 
 bench: $(VENV)/.ready $(INTEROP)/.ready-bench ## measure against the peers, two hours; ONLY=W2 or ONLY=grain picks by name
 	@$(VENV)/bin/python benchmarks/suite.py --pipeline-python=$(INTEROP)/bin/python $(if $(ONLY),--only="$(ONLY)") $(if $(QUICK),--quick)
