@@ -103,7 +103,7 @@ class Store(RuleBasedStateMachine):
         ds = ks.Dataset.range(COUNT).map(lambda x: x + flavour * MANY)
         return ds.snapshot(
             self.url, fingerprint="f", mode=mode, on_pending=on_pending, chunk_bytes=16,
-            segment_bytes=40,
+            segment_bytes=40, on_write_error="raise",
         )  # fmt: skip
 
     def state(self) -> LogState:
