@@ -141,15 +141,6 @@ class Beginning(NamedTuple):
         node = self.node
         known = node.parent.known_spec()
         spec = state.kept.spec if state.kept is not None else known[0] if known else None
-        recorder = Recorder(
-            self.store,
-            run_id,
-            node.compression,
-            spec=spec,
-            has_spec=known is not None or state.kept is not None,
-            chunk_bytes=node.chunk_bytes,
-            segment_bytes=node.segment_bytes,
-        )
         facts = {
             "fingerprint": self.identity.name,
             "facts": self.identity.facts,
@@ -161,6 +152,16 @@ class Beginning(NamedTuple):
             facts["facts"] = state.appends[-1].commit.body.get("facts")
         sources = self.identity.sources
         keeper = None if sources is None else SourceKeeper(self.store, sources)
+        # Last, as it has a thread that ends when the pass does: storing the recipe may fail.
+        recorder = Recorder(
+            self.store,
+            run_id,
+            node.compression,
+            spec=spec,
+            has_spec=known is not None or state.kept is not None,
+            chunk_bytes=node.chunk_bytes,
+            segment_bytes=node.segment_bytes,
+        )
         return FirstPass(self.log, state, run_id, recorder, lease, facts, keeper)
 
     def _recipe(self) -> Told:
