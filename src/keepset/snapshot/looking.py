@@ -62,6 +62,11 @@ class Snapshot:
         """Whether all elements are kept; if not, there is the beginning of a first pass."""
         return self._state.version is not None
 
+    @property
+    def is_removed(self) -> bool:
+        """Whether the snapshot was removed as a whole, and nothing was stored since."""
+        return self._state.removal is not None
+
     @cached_property
     def manifest(self) -> Manifest:
         if self._state.version is not None:

@@ -64,9 +64,7 @@ def _check_elements(operation: Operation, found: list[int]) -> None:
         raise BrokenLawError(f"{operation} yields {found}")
 
 
-def _judge_load(
-    world: World, load: Operation, found: list[int] | None, *, is_strict: bool
-) -> None:
+def _judge_load(world: World, load: Operation, found: list[int] | None, *, is_strict: bool) -> None:
     assert load.end is not None
     made = _made(world, found[0] // 1000, load.end) if found else None
     if found and made is None:

@@ -61,7 +61,7 @@ def trace(plan: Plan) -> Iterable[str]:
         if each.end is not None
     ]
     events += [
-        (each.step, f"commit {each.number}, {each.kind}, by {each.operation and each.operation.actor}")
+        (each.step, f"commit {each.number}, {each.kind}, by {each.operation}")
         for each in world.disk.journal
     ]
     events += [(step, f"{name} is deleted") for name, step in world.disk.deleted.items()]

@@ -153,9 +153,7 @@ class SimulatedStore(Store):
                     continue  # deleted while we list
                 age_s = self._disk.scheduler.now_s - found.created_s
                 if not (is_late and age_s < _LATE_S and found.creator is not actor):
-                    yield ObjectInfo(
-                        name[len(self.url) + 1 :], len(found.data), found.created_s
-                    )
+                    yield ObjectInfo(name[len(self.url) + 1 :], len(found.data), found.created_s)
 
     def create(self, name: str, data: bytes) -> bool:
         fault, full = self._disk.next_fault(), self._full(name)

@@ -1,7 +1,7 @@
 """Thousands of schedules in the simulated world, and those that once broke its law.
 
-KEEPSET_SCHEDULES says how many, KEEPSET_SEED where to begin. A schedule that breaks the law is shrunk
-and printed as JSON: add it to ``found.jsonl``, so that it is tried for ever.
+KEEPSET_SCHEDULES says how many, KEEPSET_SEED where to begin. A schedule that breaks the law is
+shrunk and printed as JSON: add it to ``found.jsonl``, so that it is tried for ever.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ from tests.faults.simulated_world.world import World, patched
 SCHEDULES = int(os.environ.get("KEEPSET_SCHEDULES", "2000"))
 SEED = int(os.environ.get("KEEPSET_SEED", "0"))
 FOUND = [
-    json.loads(line)
-    for line in (Path(__file__).parent / "found.jsonl").read_text().splitlines()
+    json.loads(line) for line in (Path(__file__).parent / "found.jsonl").read_text().splitlines()
 ]
 
 

@@ -1,7 +1,7 @@
 """The simulated world: the library at work on a SimulatedStore, under a Scheduler.
 
-``patched`` puts simulated clocks, threads and stores into the modules of the library; ``World`` runs
-one plan. What actors do are the functions that users call, one level below ``Dataset`` so that
+``patched`` puts simulated clocks, threads and stores into the modules of the library; ``World``
+runs one plan. What actors do are the functions that users call, one level below ``Dataset`` so that
 nothing is spent on recipes and fingerprints.
 """
 
@@ -229,5 +229,3 @@ class World:
 def elements(data: int) -> list[int]:
     """The elements of a data set by its number."""
     return [data * MANY + x for x in range(COUNT)]
-
-

@@ -180,10 +180,8 @@ def _log_damages(
     found = {damage.name: damage for damage in reasons}
     broken = (commit for commit in commits.values() if isinstance(commit, Damage))
     for damage in (*_gaps(commits).values(), *broken):
-        # A gap is in the way of every reader, wherever it is.
         is_needed = damage.name in found or _number_of(damage) >= usable
-        is_gap = _number_of(damage) not in commits
-        found[damage.name] = replace(damage, is_needed=is_needed or is_gap)
+        found[damage.name] = replace(damage, is_needed=is_needed)
     yield from sorted(found.values(), key=_number_of)
 
 

@@ -148,9 +148,11 @@ def _collect_from(store: Store, prefix: str, planned: set[str], grace_s: float) 
                 raise
             removed += _remove(store, unfenced)
     removed += _remove(store, goes)
-    if isinstance(store, LocalStore) and not any(live_holders(store, EXPIRY_S)):
+    if isinstance(store, LocalStore) and live_holder(store, EXPIRY_S) is None:
         # By the clock that has stamped the files: this machine's may be wrong.
-        store.sweep(max(grace_s, _UNFINISHED_S), store.now_s())
+        now = store.now_s()
+        if now is not None:
+            store.sweep(max(grace_s, _UNFINISHED_S), now)
     return removed
 
 
@@ -244,7 +246,7 @@ def _old_snapshots(
 def _garbage(
     store: Store, grace_s: float, now: float, state: LogState | None = None
 ) -> Iterator[tuple[Removal, bool]]:
-    """What one snapshot does not need, and whether it goes. Of the commits the oldest come first."""
+    """What one snapshot does not need, and whether it goes; the oldest commits before others."""
     # What is written is listed before the leases: whoever writes has a lease before that.
     segments, recipes = list(store.list("segments/")), list(store.list(RECIPES))
     leases = list(holders(store))
