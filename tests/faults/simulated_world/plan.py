@@ -72,11 +72,13 @@ def plan_from_json(text: str) -> Plan:
 
 
 def plan_of(seed: int) -> Plan:
-    """The schedule of a seed."""
+    """The schedule of a seed: a crowd, or a duel of a writer and one that takes it for dead."""
     random = Random(seed)
-    names = "abcde"[: random.choice((2, 2, 3, 3, 4, 5))]
-    actors = tuple(_actor(random, name, is_first=name == "a") for name in names)
-    amount = random.choice((0, 0, 1, 3))
+    is_duel = random.random() < 0.6
+    names = "abcde"[: random.choice((2, 2, 3) if is_duel else (2, 3, 3, 4, 5))]
+    make = _duellist if is_duel else _actor
+    actors = tuple(make(random, name) for name in names)
+    amount = random.choice((0, 0, 0, 1) if is_duel else (0, 0, 1, 3))
     faults = {
         (random.choice(names), random.randint(1, 25)): random.choice(WRITE_FAULTS)
         for _ in range(amount)
@@ -94,16 +96,16 @@ def plan_of(seed: int) -> Plan:
     )
 
 
-def _actor(random: Random, name: str, is_first: bool) -> ActorPlan:
+def _actor(random: Random, name: str) -> ActorPlan:
     count = random.choice((1, 1, 2))
     jobs = tuple(
-        random.choice(WRITERS if is_first or random.random() < 0.4 else OTHERS)
+        random.choice(WRITERS if name == "a" or random.random() < 0.4 else OTHERS)
         for _ in range(count)
     )
     is_skewed = random.random() < 0.3
     is_killed = random.random() < 0.2
     pauses = tuple(
-        (random.randint(1, 80), random.choice((65.0, 130.0)))
+        (random.randint(1, 80), random.choice((1.0, 65.0, 130.0)))
         for _ in range(random.choice((0, 0, 0, 1, 2)))
     )
     return ActorPlan(
@@ -114,4 +116,27 @@ def _actor(random: Random, name: str, is_first: bool) -> ActorPlan:
         skew_s=random.choice((-600.0, -90.0, 90.0, 600.0)) if is_skewed else 0.0,
         kill_at=random.randint(1, 100) if is_killed else None,
         pauses=pauses,
+    )
+
+
+def _duellist(random: Random, name: str) -> ActorPlan:
+    """A writer, or one whose clock says that every writer is dead; held up now and then.
+
+    So one of them often acts between any two calls of the other, without a long time passing.
+    """
+    is_writer = name == "a"
+    jobs = ("save", "save", "pass", "begin") if is_writer else ("rm", "gc", "gc", "save", "pass")
+    count = random.choice((1, 1, 2))
+    holds = tuple(
+        (random.randint(1, 60), random.choice((0.05, 0.1, 0.3, 1.0, 3.0)))
+        for _ in range(random.choice((1, 2, 3)))
+    )
+    return ActorPlan(
+        name=name,
+        jobs=tuple(random.choice(jobs) for _ in range(count)),
+        sleeps=tuple(random.choice((0.0, 0.1, 0.3)) for _ in range(count)),
+        pending=random.choice(PENDING),
+        skew_s=0.0 if is_writer else 600.0,
+        kill_at=random.randint(1, 60) if random.random() < 0.1 else None,
+        pauses=holds,
     )
