@@ -11,7 +11,7 @@ from typing import Any
 
 from keepset.errors import PendingSnapshotError, SnapshotMismatchError, SnapshotMissingError
 from keepset.format.commit import FOLDER
-from keepset.format.log import Log, Version
+from keepset.format.log import Log, LogState, Version
 from keepset.snapshot.reading.kept import Kept
 from keepset.snapshot.reading.neighbours import MOST, read_neighbours
 from keepset.snapshot.reading.recipes import read_recipe
@@ -97,9 +97,8 @@ def locate(
     root = open_store(path, **given)
     while True:
         try:
-            folder = folder_of(root, fingerprint)
-            store = root.sub(f"{folder}/") if folder else root
-            version = _version(store)
+            store, state = newest_at(root, fingerprint)
+            version = _version(store, state)
             break
         except (SnapshotMissingError, PendingSnapshotError):
             if not wait:
@@ -138,12 +137,12 @@ def _kept_below(store: Store) -> list[str]:
     bare = [folder for folder, is_bare in logs.items() if is_bare]
     removed = set()
     for start in range(0, len(bare), MOST):
-        found = read_neighbours(store, bare[start : start + MOST], is_removed)
+        found = read_neighbours(store, bare[start : start + MOST], _is_removed)
         removed |= {folder for folder, is_so in found.items() if is_so}
     return [name for name in names if snapshot_of(name) not in removed]
 
 
-def is_removed(store: Store) -> bool:
+def _is_removed(store: Store) -> bool:
     """Whether a log says that the snapshot was removed as a whole, and nothing since."""
     return Log(store).state().removal is not None
 
@@ -174,9 +173,20 @@ def _is_meant(name: str, given: str) -> bool:
     return name.startswith(given) or parts
 
 
-def folder_of(store: Store, fingerprint: str | None) -> str:
+def newest_at(root: Store, fingerprint: str | None) -> tuple[Store, LogState]:
+    """The store of the snapshot that is meant, and what its log says."""
+    folder = _folder_of(root, fingerprint, may_be_direct=True)
+    state = Log(root.sub(f"{folder}/") if folder else root).state()
+    if not folder and state.removal is not None:
+        # What was right at the path was removed; there may be something below.
+        folder = _folder_of(root, fingerprint, may_be_direct=False)
+        state = Log(root.sub(f"{folder}/")).state()
+    return (root.sub(f"{folder}/") if folder else root), state
+
+
+def _folder_of(store: Store, fingerprint: str | None, *, may_be_direct: bool) -> str:
     """The folder of the snapshot that is meant; empty for one right at the path."""
-    if fingerprint is None and any(True for _ in store.list(FOLDER)) and not is_removed(store):
+    if may_be_direct and fingerprint is None and any(True for _ in store.list(FOLDER)):
         return ""
     kept = fingerprints_at(store)
     if fingerprint is not None:
@@ -201,8 +211,7 @@ def folder_of(store: Store, fingerprint: str | None) -> str:
     return kept[0]
 
 
-def _version(store: Store) -> Version:
-    state = Log(store).state()
+def _version(store: Store, state: LogState) -> Version:
     if state.version is not None:
         return state.version
     if state.damaged is not None:

@@ -12,7 +12,7 @@ from itertools import pairwise
 from keepset.core.checksum import crc32c
 from keepset.core.ranges import Ranges, ranges_of, ranges_text
 from keepset.errors import CorruptSnapshotError, ObjectMissingError, StorageError
-from keepset.format.commit import FOLDER, SELF_CONTAINED, Commit, commit_name, commit_number
+from keepset.format.commit import SELF_CONTAINED, Commit, commit_name, commit_number
 from keepset.format.log import Log, LogState
 from keepset.format.manifest import Manifest
 from keepset.format.readers import readers_of
@@ -107,9 +107,8 @@ def _manifest_of(state: LogState) -> Manifest:
 
 def _commits(log: Log) -> dict[int, Commit | Damage]:
     """Every commit that is there by its number, or what is the matter with it."""
-    listed = (commit_number(info.name) for info in log.store.list(FOLDER))
     commits: dict[int, Commit | Damage] = {}
-    for number in sorted(number for number in listed if number is not None):
+    for number in log.numbers():
         try:
             commits[number] = log.read(number)
         except ObjectMissingError:
