@@ -1,7 +1,8 @@
 """Thousands of schedules in the simulated world, and those that once broke its law.
 
 KEEPSET_SCHEDULES says how many, KEEPSET_SEED where to begin. A schedule that breaks the law is
-shrunk and printed as JSON: add it to ``found.jsonl``, so that it is tried for ever.
+shrunk and printed as JSON: add it to ``found.jsonl``, so that it is tried for ever. The plans there
+are what counts; what a seed means changes whenever ``plan_of`` does.
 """
 
 from __future__ import annotations
