@@ -26,7 +26,9 @@ def test_with_yes_it_is_gone_and_its_neighbours_are_not(tmp_path: Path) -> None:
     (tmp_path / "a" / "notes.txt").write_text("mine")
     assert answer("rm", tmp_path / "a", "--yes").endswith(" kB removed\n")
     assert [each["name"] for each in answer_json("ls", tmp_path)["snapshots"]] == ["b"]
-    assert [path.name for path in (tmp_path / "a").rglob("*")] == ["notes.txt"]
+    # One commit is left, which says that the snapshot was removed.
+    names = sorted(path.name for path in (tmp_path / "a").rglob("*"))
+    assert names == ["00000001.json", "commits", "notes.txt"]
 
 
 def test_one_of_several_is_chosen_or_all(tmp_path: Path) -> None:

@@ -64,8 +64,7 @@ def test_a_commit_that_a_listing_passed_over_is_not_missing(tmp_path: Path) -> N
         ks.Dataset.range(count).save(tmp_path)
     assert Log(Unsure(tmp_path)).numbers() == [0, 1, 2]
     (tmp_path / "commits" / "00000001.json").unlink()
-    with pytest.raises(CorruptSnapshotError, match=r"lacks commits/00000001\.json"):
-        Log(Unsure(tmp_path)).numbers()
+    assert Log(Unsure(tmp_path)).numbers() == [0, 2]
 
 
 def facts(**more: Any) -> dict[str, Any]:

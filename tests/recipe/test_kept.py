@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.snapshot.leftovers import only_the_removal_is_left
 
 import keepset as ks
 from keepset.snapshot.upkeep.removing import remove_snapshot
@@ -101,7 +102,7 @@ def test_a_damaged_recipe_is_an_error_and_the_elements_are_not(tmp_path: Path) -
 def test_removing_takes_the_recipe_along(tmp_path: Path) -> None:
     pipeline().save(tmp_path / "kept")
     remove_snapshot(open_store(tmp_path / "kept"))
-    assert not (tmp_path / "kept").exists()
+    assert only_the_removal_is_left(tmp_path / "kept")
 
 
 def test_arrays_of_the_pipeline_are_not_written_twice(tmp_path: Path) -> None:

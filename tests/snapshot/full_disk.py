@@ -215,6 +215,7 @@ def a_collection_after_a_kill(path: Path, disk: Disk) -> None:
     (path / "leases" / "0123456789abcdef.json").write_text(
         '{"run":"0123456789abcdef","host":"x","boot":"","pid":1,"started":"","since":0,"beat":0}'
     )
+    os.utime(path / "leases" / "0123456789abcdef.json", (0, 0))
     with disk.full():
         root = open_store(path)
         assert collect(root, plan_collection(root, grace_s=0.0)) == 100_000
@@ -231,7 +232,10 @@ def a_removal(path: Path, disk: Disk) -> None:
     with disk.full():
         remove_snapshot(open_store(path))
         remove_snapshot(open_store(path / "pass" / "f"))
-    assert not [file for file in path.rglob("*") if file.is_file()]
+    # One each, which says that the snapshot was removed.
+    files = [file.parent for file in path.rglob("*") if file.is_file()]
+    assert sorted(files) == [path / "commits", path / "pass" / "f" / "commits"]
+    assert all(Log(open_store(file.parent)).state().removal for file in files)
 
 
 JOBS = [

@@ -18,6 +18,7 @@ class Killed(BaseException):
 def kill(first: FirstPass) -> None:
     """As if the process of a writer were gone: nothing more is written, nothing is tidied up."""
     first._open = False
+    first._lost = True  # so that its iterator, when it is dropped, has nothing to finish
     lease.let_go(first._lease._run)
     first._lease._released.set()
     first._lease._thread.join()

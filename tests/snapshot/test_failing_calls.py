@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.snapshot.leftovers import only_the_removal_is_left, silence
 
 import keepset as ks
 from keepset.errors import KeepsetError, StorageError
@@ -114,6 +115,7 @@ def old_versions(path: Path) -> None:
     (path / "f" / "leases" / "0123456789abcdef.json").write_text(
         '{"run":"0123456789abcdef","host":"x","boot":"","pid":1,"started":"","since":0,"beat":0}'
     )
+    silence(path / "f" / "leases" / "0123456789abcdef.json")
 
 
 # What is done, and what holds behind it: ``failed`` says whether there was an error.
@@ -199,7 +201,7 @@ def after_a_removal(path: Path, failed: bool) -> None:
     with suppress(KeepsetError):
         assert xs(ks.load(path / "f")) == list(range(5))
         assert failed
-    assert failed or not (path / "f").exists()
+    assert failed or only_the_removal_is_left(path / "f")
 
 
 def begin_anew(path: Path) -> None:
@@ -284,7 +286,7 @@ def test_each_call_fails_once(
             place = tmp_path / "place"
             shutil.copytree(tmp_path / "before", place)
             failing = Failing(getattr(os, call), nth, code)
-            failed, told = False, None
+            failed, told, may_raise = False, None, True
             with monkeypatch.context() as patch:
                 patch.setattr(os, call, failing)
                 try:
@@ -294,7 +296,8 @@ def test_each_call_fails_once(
                 except StorageError as error:
                     failed, told = True, error.errno
                     # What is stored and cannot be read is an error in any case.
-                    assert not what.endswith("goes on") or "cannot read" in str(error)
+                    may_raise = not what.endswith("goes on") or "cannot read" in str(error)
+            assert may_raise
             errors += failed
             # An unclear answer to a link is settled by another one.
             assert not failed or told == code or call == "link"

@@ -253,12 +253,18 @@ def test_every_flipped_bit_of_a_commit_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_missing_commit_is_noticed(tmp_path: Path) -> None:
-    ks.Dataset.range(3).save(tmp_path)
-    ks.Dataset.range(4).save(tmp_path)
-    ks.Dataset.range(5).save(tmp_path)
-    (tmp_path / "commits" / "00000001.json").unlink()
+    for count in (1, 2, 3):
+        list(ks.Dataset.range(5).snapshot(tmp_path, fingerprint="f").take(count))
+    (tmp_path / "f" / "commits" / "00000001.json").unlink()
     with pytest.raises(CorruptSnapshotError, match=r"lacks commits/00000001\.json"):
         ks.Dataset.load(tmp_path)
+
+
+def test_a_missing_commit_before_a_whole_version_is_not_needed(tmp_path: Path) -> None:
+    for count in (3, 4, 5):
+        ks.Dataset.range(count).save(tmp_path)
+    (tmp_path / "commits" / "00000001.json").unlink()
+    assert len(list(ks.Dataset.load(tmp_path))) == 5
 
 
 def test_an_object_store_does_as_well(s3_url: str) -> None:

@@ -283,7 +283,8 @@ class Store(RuleBasedStateMachine):
             return
         self.is_spoiled, self.has_removed = False, True
         # A writer that seemed dead may still write, but commits nothing.
-        assert self.has_live_writer() or not list(self.store.list(""))
+        left = [info.name for info in self.store.list("")]
+        assert self.has_live_writer() or not left or self.state().removal is not None
 
     # What always holds:
 

@@ -58,6 +58,11 @@ class Commit:
         return _sealed(facts)
 
 
+def is_removal(commit: Commit) -> bool:
+    """Whether a commit says that the snapshot was removed as a whole."""
+    return commit.kind == "reset" and commit.body.get("removed") is True
+
+
 def commit_name(number: int) -> str:
     return f"{FOLDER}{number:08d}.json"
 

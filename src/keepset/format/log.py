@@ -16,6 +16,7 @@ from keepset.format.commit import (
     Commit,
     commit_name,
     commit_number,
+    is_removal,
     parse_commit,
 )
 from keepset.format.manifest import Manifest, join, manifest_from_json
@@ -66,7 +67,8 @@ class LogState:
     over. ``fenced`` are writers that were taken for dead: nothing of theirs may be committed. A
     ``changes`` that is the same as before says that nothing but fences was added, and ``changed_s``
     is when anything else last was. ``last`` is the newest commit, and those below the number
-    ``durable`` are known to survive a power cut.
+    ``durable`` are known to survive a power cut. ``removal`` is the commit that says that the
+    snapshot was removed as a whole, if nothing but fences was added since.
     """
 
     next_number: int = 0
@@ -79,6 +81,7 @@ class LogState:
     changed_s: float = 0.0
     last: Commit | None = None
     durable: int = 0
+    removal: Commit | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -109,6 +112,7 @@ class LogState:
         self.changes += 1
         self.changed_s = commit.created_s
         body = commit.body
+        self.removal = commit if is_removal(commit) else None
         if commit.kind == "append":
             self._append(commit)
             self.damaged = None
@@ -116,6 +120,7 @@ class LogState:
         self.version, self.damaged, self.appends = None, None, []
         if commit.kind == "reset":
             self.generation = int(body["generation"])
+            self.fenced.update(map(str, body.get("runs", ())))
             return
         manifest = manifest_from_json(body["manifest"])
         if commit.kind == "repair":
@@ -152,17 +157,17 @@ class Log:
         self.store = store
 
     def numbers(self) -> list[int]:
-        """The numbers of all commits there are; an error if one is missing in between."""
+        """The numbers of all commits there are. Some may be missing in between."""
         found = (commit_number(info.name) for info in self.store.list(FOLDER))
         numbers = sorted(number for number in found if number is not None)
-        if not numbers or len(numbers) == numbers[-1] - numbers[0] + 1:
-            return numbers
+        passed_over: list[int] = []
         # A listing may pass over what is added while it is made, and still give what came later.
         for before, number in pairwise(numbers):
             for between in range(before + 1, number):
                 if not self.store.exists(commit_name(between)):
-                    raise self._lacks(between)
-        return list(range(numbers[0], numbers[-1] + 1))
+                    break
+                passed_over.append(between)
+        return sorted(numbers + passed_over) if passed_over else numbers
 
     def _lacks(self, number: int) -> CorruptSnapshotError:
         return CorruptSnapshotError(
@@ -178,30 +183,67 @@ class Log:
     def state(self) -> LogState:
         """What the log says now. One commit is read if the newest is a whole version."""
         numbers = self.numbers()
-        recent: list[Commit] = []
-        for number in reversed(numbers):
-            recent.append(self.read(number))
-            if recent[-1].kind in SELF_CONTAINED:
+        while True:
+            try:
+                recent = self._recent(numbers)
                 break
-        else:
-            # The oldest ones go first when a snapshot is removed.
-            if numbers and numbers[0] > 0:
-                raise self._lacks(numbers[0] - 1)
+            except (ObjectMissingError, CorruptSnapshotError):
+                # Commits go once a newer one says that nothing is kept: look for that one.
+                before, numbers = numbers, self.numbers()
+                if numbers == before:
+                    raise
         state = LogState()
         for commit in reversed(recent):
             state.add(commit, f"{self.store.url}/{commit_name(commit.number)}")
         return state
 
+    def _recent(self, numbers: list[int]) -> list[Commit]:
+        """The newest commit and those before it that it rests on, the newest first.
+
+        What is older may be missing: it is void, and a removal or a power cut may have left any
+        part of it.
+        """
+        recent: list[Commit] = []
+        for number in reversed(numbers):
+            if recent and number != recent[-1].number - 1:
+                raise self._lacks(recent[-1].number - 1)
+            recent.append(self.read(number))
+            if recent[-1].kind in SELF_CONTAINED:
+                return recent
+        if numbers and numbers[0] > 0:
+            raise self._lacks(numbers[0] - 1)
+        return recent
+
     def follow(self, state: LogState) -> bool:
-        """Take in commits that were added since; whether there were any."""
+        """Take in commits that were added since; whether there were any.
+
+        If the commit that the state rests on is gone, the snapshot was removed, and the state
+        becomes that of the log as it is now.
+        """
         before = state.next_number
-        while self.store.exists(commit_name(state.next_number)):
-            commit = self.read(state.next_number)
-            state.add(commit, f"{self.store.url}/{commit_name(commit.number)}")
+        try:
+            while self.store.exists(commit_name(state.next_number)):
+                commit = self.read(state.next_number)
+                state.add(commit, f"{self.store.url}/{commit_name(commit.number)}")
+        except ObjectMissingError:
+            pass  # removed while we look
+        if state.last is not None and not self.store.exists(commit_name(state.last.number)):
+            self._look_again(state)
         return state.next_number > before
 
+    def _look_again(self, state: LogState) -> None:
+        """Make a state that rests on commits that are gone one of the log as it is."""
+        now = self.state()
+        now.changes = state.changes + 1
+        now.fenced |= state.fenced
+        vars(state).update(vars(now))
+
     def add(self, state: LogState, commit: Commit) -> bool:
-        """Create the next commit; False if somebody else has, who is then to be read first."""
+        """Create the next commit; False if somebody else has, who is then to be read first.
+
+        False also if the number was free because the snapshot was removed since the state was
+        read: then the commit is not part of the log, and the state becomes that of the log.
+        """
         assert commit.number == state.next_number
         name = commit_name(commit.number)
         # Tried before it is written: what cannot be read would stop everybody from then on.
@@ -214,8 +256,28 @@ class Log:
         if not self.store.create(name, commit.to_bytes()):
             return False
         after.durable = after.next_number
+        if not self._follows(state.last, commit.number):
+            self.store.delete([name])
+            self._look_again(state)
+            return False
         vars(state).update(vars(after))
         return True
+
+    def _follows(self, last: Commit | None, number: int) -> bool:
+        """Whether a commit that was just created is part of the log.
+
+        It is not if its number was free because a removal has deleted the commit that had it. The
+        removal deletes the oldest commits first, so the one that this commit rests on is gone by
+        then. Without one to rest on, what says that the snapshot was removed is found by listing.
+        """
+        if last is not None:
+            return self._is_there(last)
+        listed = (commit_number(info.name) for info in self.store.list(FOLDER))
+        newer = sorted(each for each in listed if each is not None and each > number)
+        try:
+            return not any(map(is_removal, map(self.read, newer)))
+        except ObjectMissingError:
+            return False
 
     def extend(self, state: LogState, kind: str, run: str, body: dict[str, Any]) -> bool:
         """Create the next commit of a run, which rests on what the log says.
@@ -225,15 +287,10 @@ class Log:
         committed = {name for append in state.appends for name in append.manifest.segment_names}
         listed = (segment["name"] for segment in body["manifest"]["segments"])
         written = {name for name in listed if name.startswith(f"segments/{run}-")} - committed
+        changes = state.changes
         while self.still_has(state, written):
-            last, number = state.last, state.next_number
-            if self.add(state, Commit(number, kind, run, time.time(), body)):
-                if self._is_there(last):
-                    return True
-                # All before it was removed in between. Left alone, it would stop everybody.
-                self.store.delete([commit_name(number)])
-                return False
-            changes = state.changes
+            if self.add(state, Commit(state.next_number, kind, run, time.time(), body)):
+                return True
             self.follow(state)
             if state.changes != changes or run in state.fenced:
                 return False
@@ -260,5 +317,5 @@ class Log:
             return False
 
     def history(self) -> Iterator[Commit]:
-        """All commits from the first."""
+        """All commits that there are, from the oldest."""
         return map(self.read, self.numbers())

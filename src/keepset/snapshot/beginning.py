@@ -160,17 +160,6 @@ class Beginning(NamedTuple):
             delay_s=_SHOWN_AFTER_S,
         )
         spec = state.kept.spec if state.kept is not None else known[0] if known else None
-        recorder = Recorder(
-            self.store,
-            run_id,
-            node.compression,
-            spec=spec,
-            has_spec=known is not None or state.kept is not None,
-            chunk_bytes=node.chunk_bytes,
-            segment_bytes=node.segment_bytes,
-            on_written=shown.add_written,
-            patience_s=_PATIENCE_S,
-        )
         facts = {
             "fingerprint": self.identity.name,
             "facts": self.identity.facts,
@@ -182,6 +171,18 @@ class Beginning(NamedTuple):
             facts["facts"] = state.appends[-1].commit.body.get("facts")
         sources = self.identity.sources
         keeper = None if sources is None else SourceKeeper(self.store, sources)
+        # Last, as it has a thread that ends when the pass does: storing the recipe may fail.
+        recorder = Recorder(
+            self.store,
+            run_id,
+            node.compression,
+            spec=spec,
+            has_spec=known is not None or state.kept is not None,
+            chunk_bytes=node.chunk_bytes,
+            segment_bytes=node.segment_bytes,
+            on_written=shown.add_written,
+            patience_s=_PATIENCE_S,
+        )
         return FirstPass(self.log, state, run_id, recorder, lease, facts, keeper, shown)
 
     def _recipe(self) -> Told:

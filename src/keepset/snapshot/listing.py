@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from keepset.errors import CorruptSnapshotError, KeepsetError, NewerFormatError, ObjectMissingError
+from keepset.format.commit import FOLDER
 from keepset.snapshot.looking import Snapshot
 from keepset.snapshot.reading.opening import snapshot_of
 from keepset.snapshot.writing.lease import EXPIRY_S, Holder, live_holder
@@ -59,7 +60,14 @@ def list_snapshots(root: Store) -> list[Listed]:
             name = info.name[len(folder) + 1 :] if folder else info.name
             sizes.setdefault(folder, {})[name] = info.size_bytes
     with ThreadPoolExecutor(_AT_ONCE, "keepset-list") as pool:
-        return list(pool.map(lambda folder: _listed(root, folder, sizes[folder]), sorted(sizes)))
+        found = pool.map(lambda folder: _listed(root, folder, sizes[folder]), sorted(sizes))
+        return [each for each in found if not _is_removed(each, sizes[each.name])]
+
+
+def _is_removed(listed: Listed, sizes: Mapping[str, int]) -> bool:
+    """Whether nothing is left but the log, which says that the snapshot was removed."""
+    is_bare = all(name.startswith(FOLDER) for name in sizes)
+    return is_bare and listed.snapshot is not None and listed.snapshot.is_removed
 
 
 def _listed(root: Store, folder: str, sizes: Mapping[str, int]) -> Listed:

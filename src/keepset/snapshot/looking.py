@@ -18,7 +18,7 @@ from keepset.core.spec import LeafSpec, Spec, TensorSpec, structure_and_leaves
 from keepset.format.commit import Commit
 from keepset.format.log import Log, LogState
 from keepset.format.manifest import Manifest, Segment
-from keepset.snapshot.reading.opening import folder_of
+from keepset.snapshot.reading.opening import newest_at
 from keepset.snapshot.reading.recipes import read_recipe
 from keepset.storage import Store, open_store
 
@@ -38,20 +38,17 @@ class Snapshot:
     def __init__(
         self, path: str | os.PathLike[str], *, fingerprint: str | None = None, **options: Any
     ) -> None:
-        root = open_store(path, **options)
-        folder = folder_of(root, fingerprint)
-        self._look_at(root.sub(f"{folder}/") if folder else root)
+        self._look_at(*newest_at(open_store(path, **options), fingerprint))
 
     @classmethod
     def of(cls, store: Store) -> Self:
         """What is kept right in a store."""
         found = cls.__new__(cls)
-        found._look_at(store)
+        found._look_at(store, Log(store).state())
         return found
 
-    def _look_at(self, store: Store) -> None:
-        self._store, self._log = store, Log(store)
-        self._state: LogState = self._log.state()
+    def _look_at(self, store: Store, state: LogState) -> None:
+        self._store, self._log, self._state = store, Log(store), state
 
     @property
     def url(self) -> str:
@@ -61,6 +58,11 @@ class Snapshot:
     def is_complete(self) -> bool:
         """Whether all elements are kept; if not, there is the beginning of a first pass."""
         return self._state.version is not None
+
+    @property
+    def is_removed(self) -> bool:
+        """Whether the snapshot was removed as a whole, and nothing was stored since."""
+        return self._state.removal is not None
 
     @cached_property
     def manifest(self) -> Manifest:

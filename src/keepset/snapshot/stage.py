@@ -379,8 +379,12 @@ class _SnapshotCursor(Cursor):
             self._follows = None
 
     def _check_generation(self, state: LogState, generation: int) -> None:
-        """Elements of two passes that do not give the same are not mixed."""
-        if state.generation != generation and self._position:
+        """Elements of two passes that do not give the same are not mixed.
+
+        Neither are those of a pass and of a save to the same place.
+        """
+        is_replaced = state.version is not None and state.version.commit.kind == "replace"
+        if (state.generation != generation or is_replaced) and self._position:
             raise PendingSnapshotError(
                 f"{self._store.url} was begun anew after {self._position} elements of it had been "
                 "read along; iterate again to read the new ones"

@@ -175,13 +175,29 @@ class LocalStore(Store):
     def sub(self, prefix: str) -> LocalStore:
         return LocalStore(self._path(prefix.removesuffix("/")))
 
-    def sweep(self, older_than_s: float) -> int:
+    def now_s(self) -> float | None:
+        """The time by the clock that stamps files, which may be that of a server.
+
+        None if there is no folder, or no file can be made to be stamped.
+        """
+        try:
+            file = TemporaryFile(self._root)
+        except OSError:
+            return None
+        try:
+            return os.stat(file.path).st_mtime
+        except OSError:
+            return None
+        finally:
+            file.discard()
+
+    def sweep(self, older_than_s: float, now_s: float | None = None) -> int:
         """Remove what killed processes left unfinished; how many files that were.
 
         A file that was written to within ``older_than_s`` seconds may belong to a writer that
-        lives, and stays.
+        lives, and stays. ``now_s`` is the time, by ``now_s()`` or else by this machine's clock.
         """
-        before, swept = time.time() - older_than_s, 0
+        before, swept = (time.time() if now_s is None else now_s) - older_than_s, 0
         for _, entry in _walk(self._root, "", ()):
             if entry.name.startswith(TEMPORARY):
                 with writing(entry.path, "delete"), suppress(FileNotFoundError):

@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.snapshot.leftovers import only_the_removal_is_left
 
 import keepset as ks
 from keepset.errors import PendingSnapshotError, SnapshotMissingError
-from keepset.format.commit import Commit
+from keepset.format.commit import Commit, commit_name
 from keepset.format.log import Log, LogState
+from keepset.snapshot.reading.opening import snapshots_below
 from keepset.snapshot.upkeep.collecting import collect, plan_collection
 from keepset.snapshot.upkeep.removing import remove_snapshot
 from keepset.snapshot.writing import first_pass, lease
@@ -211,7 +213,8 @@ def test_old_fingerprints_go_by_number(tmp_path: Path) -> None:
     snapshots(str(tmp_path), [10, 20, 30])
     names, _ = gc(str(tmp_path), keep_latest=2)
     assert names == {"f10/"}
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["f20", "f30"]
+    assert snapshots_below(open_store(tmp_path)) == ["f20", "f30"]
+    assert only_the_removal_is_left(tmp_path / "f10")
     assert len(list(ks.load(tmp_path, fingerprint="f20"))) == 20
 
 
@@ -291,7 +294,8 @@ def test_gc_while_writers_and_readers_are_at_work(tmp_path: Path) -> None:
 def test_a_removed_snapshot_is_gone(place: str) -> None:
     snapshots(place, [10, 20])
     assert remove_snapshot(open_store(place).sub("f10/")) > 0
-    assert not list(open_store(place).sub("f10/").list(""))
+    assert [info.name for info in open_store(place).sub("f10/").list("")] == [commit_name(1)]
+    assert snapshots_below(open_store(place)) == ["f20"]
     with pytest.raises(SnapshotMissingError):
         ks.load(place, fingerprint="f10")
     assert len(list(ks.load(place))) == 20
@@ -304,7 +308,7 @@ def test_removing_leaves_what_is_not_ours(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     (tmp_path / "empty").mkdir()
     remove_snapshot(open_store(tmp_path))
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["empty", "notes.txt"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["commits", "empty", "notes.txt"]
 
 
 def test_removing_is_refused_while_somebody_writes(tmp_path: Path) -> None:
@@ -322,7 +326,7 @@ def test_a_damaged_log_can_be_removed(tmp_path: Path) -> None:
     ks.Dataset.range(10).save(tmp_path)
     (tmp_path / "commits" / "00000000.json").write_bytes(b"nonsense")
     remove_snapshot(open_store(tmp_path))
-    assert not tmp_path.exists()
+    assert only_the_removal_is_left(tmp_path)
 
 
 @pytest.mark.parametrize("after", range(1, 6))
@@ -345,7 +349,7 @@ def test_a_removal_that_is_cut_short_never_gives_wrong_elements(
     with pytest.raises(SnapshotMissingError):
         ks.load(tmp_path)
     remove_snapshot(open_store(tmp_path))
-    assert not tmp_path.exists()
+    assert only_the_removal_is_left(tmp_path)
 
 
 def test_a_log_whose_oldest_commits_are_gone(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.snapshot.leftovers import only_the_removal_is_left
 
 import keepset as ks
 from keepset.format.log import Log
@@ -146,7 +147,7 @@ def test_any_path_will_do_for_everything(tmp_path: Path, name: str) -> None:
     assert check_snapshot(store).is_sound
     assert [int(x) for x in pipeline()] == [0, 1, 2]
     remove_snapshot(store)
-    assert not folder.exists() or not list(folder.iterdir())
+    assert only_the_removal_is_left(Path(store.url))
 
 
 @pytest.mark.parametrize("compression", [None, "LZ4", "GZIP"])

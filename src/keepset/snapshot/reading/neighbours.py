@@ -21,7 +21,7 @@ def read_neighbours(root: Store, names: list[str], read: Callable[[Store], T]) -
 
     def one(name: str) -> tuple[str, T] | None:
         try:
-            return name, read(root.sub(f"{name}/"))
+            return name, read(root.sub(f"{name}/") if name else root)
         except (CorruptSnapshotError, NewerFormatError):
             return None
 

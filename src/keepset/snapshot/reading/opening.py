@@ -11,8 +11,9 @@ from typing import Any
 
 from keepset.errors import PendingSnapshotError, SnapshotMismatchError, SnapshotMissingError
 from keepset.format.commit import FOLDER
-from keepset.format.log import Log, Version
+from keepset.format.log import Log, LogState, Version
 from keepset.snapshot.reading.kept import Kept
+from keepset.snapshot.reading.neighbours import MOST, read_neighbours
 from keepset.snapshot.reading.recipes import read_recipe
 from keepset.storage import Store, open_store
 
@@ -96,9 +97,8 @@ def locate(
     root = open_store(path, **given)
     while True:
         try:
-            folder = folder_of(root, fingerprint)
-            store = root.sub(f"{folder}/") if folder else root
-            version = _version(store)
+            store, state = newest_at(root, fingerprint)
+            version = _version(store, state)
             break
         except (SnapshotMissingError, PendingSnapshotError):
             if not wait:
@@ -110,17 +110,41 @@ def locate(
 
 def fingerprints_at(store: Store) -> list[str]:
     """The fingerprints that are kept below a path."""
-    names = {info.name.split("/", 1)[0] for info in store.list("") if f"/{FOLDER}" in info.name}
+    names = {name.split("/", 1)[0] for name in _kept_below(store) if f"/{FOLDER}" in name}
     return sorted(names)
 
 
-def snapshots_below(store: Store) -> list[str]:
+def snapshots_below(store: Store, *, with_removed: bool = False) -> list[str]:
     """The folders at and below a path that hold a snapshot, or what was begun of one.
 
-    The path itself is ``""``.
+    The path itself is ``""``. Of those that were removed only what is left of one counts, unless
+    they are asked for.
     """
-    found = (snapshot_of(info.name) for info in store.list(""))
+    names = (info.name for info in store.list("")) if with_removed else _kept_below(store)
+    found = map(snapshot_of, names)
     return sorted({folder for folder in found if folder is not None})
+
+
+def _kept_below(store: Store) -> list[str]:
+    """The names of all objects below a path, but for the logs of snapshots that were removed."""
+    names = [info.name for info in store.list("")]
+    logs: dict[str, bool] = {}  # by the folder: whether there is nothing but a log
+    for name in names:
+        folder = snapshot_of(name)
+        if folder is not None:
+            is_commit = name.removeprefix(f"{folder}/").startswith(FOLDER)
+            logs[folder] = logs.get(folder, True) and is_commit
+    bare = [folder for folder, is_bare in logs.items() if is_bare]
+    removed = set()
+    for start in range(0, len(bare), MOST):
+        found = read_neighbours(store, bare[start : start + MOST], _is_removed)
+        removed |= {folder for folder, is_so in found.items() if is_so}
+    return [name for name in names if snapshot_of(name) not in removed]
+
+
+def _is_removed(store: Store) -> bool:
+    """Whether a log says that the snapshot was removed as a whole, and nothing since."""
+    return Log(store).state().removal is not None
 
 
 def snapshot_of(name: str) -> str | None:
@@ -149,10 +173,20 @@ def _is_meant(name: str, given: str) -> bool:
     return name.startswith(given) or parts
 
 
-def folder_of(store: Store, fingerprint: str | None) -> str:
+def newest_at(root: Store, fingerprint: str | None) -> tuple[Store, LogState]:
+    """The store of the snapshot that is meant, and what its log says."""
+    folder = _folder_of(root, fingerprint, may_be_direct=True)
+    state = Log(root.sub(f"{folder}/") if folder else root).state()
+    if not folder and state.removal is not None:
+        # What was right at the path was removed; there may be something below.
+        folder = _folder_of(root, fingerprint, may_be_direct=False)
+        state = Log(root.sub(f"{folder}/")).state()
+    return (root.sub(f"{folder}/") if folder else root), state
+
+
+def _folder_of(store: Store, fingerprint: str | None, *, may_be_direct: bool) -> str:
     """The folder of the snapshot that is meant; empty for one right at the path."""
-    direct = any(True for _ in store.list(FOLDER))
-    if direct and fingerprint is None:
+    if may_be_direct and fingerprint is None and any(True for _ in store.list(FOLDER)):
         return ""
     kept = fingerprints_at(store)
     if fingerprint is not None:
@@ -177,8 +211,7 @@ def folder_of(store: Store, fingerprint: str | None) -> str:
     return kept[0]
 
 
-def _version(store: Store) -> Version:
-    state = Log(store).state()
+def _version(store: Store, state: LogState) -> Version:
     if state.version is not None:
         return state.version
     if state.damaged is not None:
@@ -192,4 +225,6 @@ def _version(store: Store) -> Version:
             f"{store.url} is not finished: {state.appends[-1].stop} elements are kept so far; run "
             "the pipeline that writes it to the end, or load(path, wait=True)"
         )
+    if state.removal is not None:
+        raise SnapshotMissingError(f"nothing is kept at {store.url}; it was removed")
     raise SnapshotMissingError(f"{store.url} was begun and holds no element yet")

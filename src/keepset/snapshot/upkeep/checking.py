@@ -12,7 +12,7 @@ from itertools import pairwise
 from keepset.core.checksum import crc32c
 from keepset.core.ranges import Ranges, ranges_of, ranges_text
 from keepset.errors import CorruptSnapshotError, ObjectMissingError, StorageError
-from keepset.format.commit import FOLDER, SELF_CONTAINED, Commit, commit_name, commit_number
+from keepset.format.commit import SELF_CONTAINED, Commit, commit_name, commit_number
 from keepset.format.log import Log, LogState
 from keepset.format.manifest import Manifest
 from keepset.format.readers import readers_of
@@ -107,9 +107,8 @@ def _manifest_of(state: LogState) -> Manifest:
 
 def _commits(log: Log) -> dict[int, Commit | Damage]:
     """Every commit that is there by its number, or what is the matter with it."""
-    listed = (commit_number(info.name) for info in log.store.list(FOLDER))
     commits: dict[int, Commit | Damage] = {}
-    for number in sorted(number for number in listed if number is not None):
+    for number in log.numbers():
         try:
             commits[number] = log.read(number)
         except ObjectMissingError:
@@ -180,10 +179,8 @@ def _log_damages(
     found = {damage.name: damage for damage in reasons}
     broken = (commit for commit in commits.values() if isinstance(commit, Damage))
     for damage in (*_gaps(commits).values(), *broken):
-        # A gap is in the way of every reader, wherever it is.
         is_needed = damage.name in found or _number_of(damage) >= usable
-        is_gap = _number_of(damage) not in commits
-        found[damage.name] = replace(damage, is_needed=is_needed or is_gap)
+        found[damage.name] = replace(damage, is_needed=is_needed)
     yield from sorted(found.values(), key=_number_of)
 
 

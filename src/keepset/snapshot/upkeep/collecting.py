@@ -9,12 +9,18 @@ from dataclasses import dataclass
 
 from keepset.core.size_text import size_text
 from keepset.errors import CorruptSnapshotError, KeepsetError, PendingSnapshotError, StorageError
-from keepset.format.commit import FOLDER, Commit
+from keepset.format.commit import FOLDER, Commit, commit_number
 from keepset.format.log import Log, LogState
 from keepset.snapshot.reading.opening import snapshots_below
 from keepset.snapshot.reading.recipes import FOLDER as RECIPES
-from keepset.snapshot.upkeep.removing import FOLDERS, remove_snapshot
-from keepset.snapshot.writing.lease import EXPIRY_S, Holder, holders
+from keepset.snapshot.upkeep.removing import FOLDERS, remove_snapshot, run_of
+from keepset.snapshot.writing.lease import (
+    EXPIRY_S,
+    Holder,
+    holders,
+    live_holder,
+    live_holders,
+)
 from keepset.snapshot.writing.run_id import new_run_id
 from keepset.storage import LocalStore, Store
 from keepset.storage.failures import is_full
@@ -87,7 +93,7 @@ def plan_collection(
     """
     removals: list[Removal] = []
     spared: list[Removal] = []
-    found = [_look(root, folder) for folder in snapshots_below(root)]
+    found = [_look(root, folder) for folder in snapshots_below(root, with_removed=True)]
     whole = _old_snapshots(found, keep_latest, max_bytes)
     for snapshot in found:
         if snapshot.folder in whole:
@@ -109,7 +115,7 @@ def collect(root: Store, plan: Plan) -> int:
     """Remove what is in a plan and still superfluous; how many bytes that were."""
     removed = 0
     planned = {removal.name for removal in plan.removals}
-    for folder in snapshots_below(root):
+    for folder in snapshots_below(root, with_removed=True):
         store = _store_of(root, folder)
         if f"{folder}/" in planned:
             try:
@@ -132,7 +138,7 @@ def _collect_from(store: Store, prefix: str, planned: set[str], grace_s: float) 
             for removal, goes in _garbage(store, grace_s, time.time(), state)
             if goes and prefix + removal.name in planned
         ]
-        runs = sorted({_run_of(r.name) for r in goes if r.name.startswith("segments/")})
+        runs = sorted({run_of(r.name) for r in goes if r.name.startswith("segments/")})
         try:
             if not runs or _fence(store, state, runs):
                 break
@@ -142,8 +148,11 @@ def _collect_from(store: Store, prefix: str, planned: set[str], grace_s: float) 
                 raise
             removed += _remove(store, unfenced)
     removed += _remove(store, goes)
-    if isinstance(store, LocalStore) and not any(_live(store)):
-        store.sweep(max(grace_s, _UNFINISHED_S))
+    if isinstance(store, LocalStore) and live_holder(store, EXPIRY_S) is None:
+        # By the clock that has stamped the files: this machine's may be wrong.
+        now = store.now_s()
+        if now is not None:
+            store.sweep(max(grace_s, _UNFINISHED_S), now)
     return removed
 
 
@@ -169,7 +178,7 @@ def _without_fence(store: Store, removals: list[Removal]) -> list[Removal]:
     return [
         removal
         for removal in removals
-        if not removal.name.startswith("segments/") or _run_of(removal.name) in finished
+        if not removal.name.startswith("segments/") or run_of(removal.name) in finished
     ]
 
 
@@ -191,12 +200,14 @@ def _look(root: Store, folder: str) -> _Found:
     commits = [info.modified_s for info in objects if info.name.startswith(FOLDER)]
     size = sum(info.size_bytes for info in objects)
     newest = max(commits, default=0.0)
-    return _Found(folder, size, newest, next(_live(store), None), _is_of_a_pipeline(store))
+    return _Found(folder, size, newest, live_holder(store, EXPIRY_S), _is_of_a_pipeline(store))
 
 
 def _is_of_a_pipeline(store: Store) -> bool:
-    """Whether it could be computed again; not so if that cannot be told."""
+    """Whether it could be computed again; not so if that cannot be told, or if it was removed."""
     try:
+        if Log(store).state().removal is not None:
+            return False
         for commit in reversed(list(Log(store).history())):
             if commit.kind in ("append", "complete", "repair"):
                 return "fingerprint" in commit.body
@@ -232,25 +243,21 @@ def _old_snapshots(
     return gone
 
 
-def _live(store: Store) -> Iterator[Holder]:
-    return (holder for holder in holders(store) if holder.is_alive(EXPIRY_S))
-
-
 def _garbage(
     store: Store, grace_s: float, now: float, state: LogState | None = None
 ) -> Iterator[tuple[Removal, bool]]:
-    """What one snapshot does not need, and whether it goes."""
+    """What one snapshot does not need, and whether it goes; the oldest commits before others."""
     # What is written is listed before the leases: whoever writes has a lease before that.
     segments, recipes = list(store.list("segments/")), list(store.list(RECIPES))
     leases = list(holders(store))
-    live = {holder.run for holder in leases if holder.is_alive(EXPIRY_S)}
+    live = {holder.run for holder in live_holders(store, EXPIRY_S)}
     state = state or Log(store).state()
     needed = _segments_of(state) | _recipes_of(state)
     for info in segments + recipes:
         if info.name in needed:
             continue
         # Whose a recipe is cannot be told by its name.
-        if _run_of(info.name) in live or (live and info.name.startswith(RECIPES)):
+        if run_of(info.name) in live or (live and info.name.startswith(RECIPES)):
             yield Removal(info.name, info.size_bytes, "its writer is at work"), False
             continue
         # It was superseded when the newest version was made, or never belonged to one.
@@ -264,6 +271,11 @@ def _garbage(
         if holder.run not in live:
             name = f"leases/{holder.run}.json"
             yield Removal(name, 0, f"its writer, {holder}, is dead"), True
+    if state.removal is not None:
+        for info in store.list(FOLDER):
+            number = commit_number(info.name)
+            if number is not None and number < state.removal.number:
+                yield Removal(info.name, info.size_bytes, "the snapshot was removed"), True
 
 
 def _segments_of(state: LogState) -> set[str]:
@@ -275,7 +287,3 @@ def _segments_of(state: LogState) -> set[str]:
 def _recipes_of(state: LogState) -> set[str]:
     commits = [each.commit for each in (*state.appends, state.version, state.damaged) if each]
     return {f"{RECIPES}{commit.body.get('recipe')}.json" for commit in commits}
-
-
-def _run_of(name: str) -> str:
-    return name.removeprefix("segments/").partition("-")[0]

@@ -1,15 +1,23 @@
-"""Removing a snapshot as a whole."""
+"""Removing a snapshot as a whole.
+
+A removal is a commit like any other: a reset that says so, added behind all others, and then the
+files go. It names the runs whose files go, so that a writer that only seemed dead cannot publish
+them, and it stays: as long as it is there, no number is used twice, and a commit that a paused
+writer or collector adds at an old number is not part of the log. So the place can be opened at any
+moment, whoever is killed when, and whichever of the deletions survive a power cut.
+"""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
-from keepset.errors import PendingSnapshotError, StorageError
+from keepset.errors import CorruptSnapshotError, PendingSnapshotError, StorageError
 from keepset.format.commit import FOLDER, Commit, commit_number
 from keepset.format.log import Log, LogState
 from keepset.snapshot.writing.lease import EXPIRY_S, live_holder
 from keepset.snapshot.writing.run_id import new_run_id
-from keepset.storage import LocalStore, Store
+from keepset.storage import LocalStore, ObjectInfo, Store
 from keepset.storage.failures import is_full
 
 # What a snapshot consists of. Other objects at its place are not ours, and stay.
@@ -20,42 +28,88 @@ def remove_snapshot(store: Store) -> int:
     """Remove everything that is kept at one place; how many bytes that were.
 
     It is refused while somebody writes. Whoever reads it at the same time gets an error, never
-    wrong elements. If this is cut short, doing it again removes the rest.
+    wrong elements. If this is cut short, doing it again removes the rest. One small commit stays,
+    which says that the snapshot was removed.
     """
+    # What is written is listed before the leases: whoever writes has a lease before that. What is
+    # written later is not touched.
+    found = {folder: list(store.list(folder)) for folder in FOLDERS}
     holder = live_holder(store, EXPIRY_S)
     if holder is not None:
         raise PendingSnapshotError(
             f"{store.url} is being written by {holder}; stop that first, then remove it"
         )
-    folders = FOLDERS
-    try:
-        _declare_empty(store)
-    except StorageError as error:
-        if not is_full(error):
-            raise
-        # Then the commits are the first to go: without the newest one nothing is kept either.
-        folders = (FOLDER, *FOLDERS[:-1])
     removed = 0
-    for folder in folders:
-        # The oldest commits go first, and the one that says that nothing is kept goes last.
-        for info in store.list(folder):
+    if found["segments/"] or found[FOLDER]:
+        number, removed = _declare_removed(store, found)
+        found[FOLDER] = [info for info in store.list(FOLDER) if _is_before(info, number)]
+    for folder in FOLDERS:
+        # One by one: of the commits the oldest go first, on which others may rest.
+        for info in found[folder]:
             store.delete([info.name])
             removed += info.size_bytes
     if isinstance(store, LocalStore):
-        store.sweep(0.0)
+        store.sweep(0.0, store.now_s())
+        for folder in FOLDERS:
+            store.sync(folder)
         store.prune(FOLDERS)
     return removed
 
 
-def _declare_empty(store: Store) -> None:
-    """Say that nothing is kept, whatever is still there, even if the log cannot be read."""
-    listed = (commit_number(info.name) for info in store.list(FOLDER))
-    newest = max((number for number in listed if number is not None), default=None)
-    if newest is None:
-        return
-    body = {"generation": newest + 1, "reason": "it is being removed"}
-    commit = Commit(newest + 1, "reset", new_run_id(), time.time(), body)
-    if not Log(store).add(LogState(commit.number), commit):
+def run_of(name: str) -> str:
+    """The run in the name of a segment."""
+    return name.removeprefix("segments/").partition("-")[0]
+
+
+def _is_before(info: ObjectInfo, number: int) -> bool:
+    found = commit_number(info.name)
+    return found is not None and found < number
+
+
+def _declare_removed(store: Store, found: dict[str, list[ObjectInfo]]) -> tuple[int, int]:
+    """Say that nothing is kept; the number of the commit that says so.
+
+    On a disk that is full, something has to go before. Then it says how many bytes that were. What
+    no reader needs goes first.
+    """
+    runs = sorted({run_of(info.name) for info in found["segments/"]})
+    spare = [info for folder in ("recipes/", "sources/", "segments/") for info in found[folder]]
+    freed = 0
+    while True:
+        try:
+            return _add_removal(store, found[FOLDER], runs), freed
+        except StorageError as error:
+            if not is_full(error) or not spare:
+                raise
+            store.delete([spare[0].name])
+            freed += spare.pop(0).size_bytes
+
+
+def _add_removal(store: Store, commits: Sequence[ObjectInfo], runs: list[str]) -> int:
+    """Add the commit, even if the log cannot be read."""
+    log = Log(store)
+    if not runs and (known := _removal_of(log)) is not None:
+        return known
+    listed = (commit_number(info.name) for info in commits)
+    number = max((each for each in listed if each is not None), default=-1) + 1
+    body = {
+        "generation": number + 1,
+        "reason": "it was removed",
+        "removed": True,
+        "runs": runs,
+    }
+    commit = Commit(number, "reset", new_run_id(), time.time(), body)
+    if not log.add(LogState(number), commit):
         raise PendingSnapshotError(
             f"somebody else has just written to {store.url}; look at it again before you remove it"
         )
+    return number
+
+
+def _removal_of(log: Log) -> int | None:
+    """The number of the commit that says that all was removed, if that is so now."""
+    try:
+        state = log.state()
+    except CorruptSnapshotError:
+        return None
+    return None if state.removal is None else state.removal.number

@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary, ref
 
 from keepset.core.record import record
 from keepset.errors import ObjectMissingError, StorageError
-from keepset.storage import Store
+from keepset.storage import LocalStore, Store
 from keepset.storage.system_facts import system_text
 
 FOLDER = "leases/"
@@ -195,9 +195,32 @@ def holders(store: Store) -> Iterator[Holder]:
             yield holder
 
 
+def live_holders(store: Store, expiry_s: float) -> Iterator[Holder]:
+    """The writers that are at work on a snapshot, as far as can be told."""
+    for holder in holders(store):
+        if holder.is_alive(expiry_s) or _has_just_beaten(store, holder, expiry_s):
+            yield holder
+
+
 def live_holder(store: Store, expiry_s: float) -> Holder | None:
     """A writer that is at work on a snapshot, if there is one."""
-    return next((holder for holder in holders(store) if holder.is_alive(expiry_s)), None)
+    return next(live_holders(store, expiry_s), None)
+
+
+def _has_just_beaten(store: Store, holder: Holder, expiry_s: float) -> bool:
+    """Whether the file system says that a writer elsewhere is alive, whose beat seems old.
+
+    The clock of this machine may be wrong, or the writer's. That of the file system has stamped
+    the lease, and stamps a new file now.
+    """
+    if holder.is_here or not isinstance(store, LocalStore):
+        return False
+    try:
+        beat = store.info(f"{FOLDER}{holder.run}.json").modified_s
+    except ObjectMissingError:
+        return False
+    now = store.now_s()
+    return now is not None and now - beat < expiry_s
 
 
 def _read(store: Store, name: str) -> Holder | None:
