@@ -157,6 +157,9 @@ def _collect_from(store: Store, prefix: str, planned: set[str], grace_s: float) 
 
 
 def _remove(store: Store, removals: list[Removal]) -> int:
+    if removals:
+        # What they are superfluous for must not be taken back by a power cut.
+        store.sync(FOLDER)
     for removal in removals:
         store.delete([removal.name])
     return sum(removal.size_bytes for removal in removals)

@@ -50,6 +50,7 @@ def remove_snapshot(store: Store) -> int:
             removed += info.size_bytes
     if isinstance(store, LocalStore):
         store.sweep(0.0, store.now_s())
+        # What a power cut brought back would be void, but it would be there.
         for folder in FOLDERS:
             store.sync(folder)
         store.prune(FOLDERS)
@@ -74,36 +75,33 @@ def _declare_removed(store: Store, found: dict[str, list[ObjectInfo]]) -> tuple[
     """
     runs = sorted({run_of(info.name) for info in found["segments/"]})
     spare = [info for folder in ("recipes/", "sources/", "segments/") for info in found[folder]]
-    freed = 0
+    log, freed = Log(store), 0
+    if not runs and (known := _removal_of(log)) is not None:
+        return known, freed
+    commit = _removal(found[FOLDER], runs)
     while True:
         try:
-            return _add_removal(store, found[FOLDER], runs), freed
+            # Even if the log cannot be read. The very same commit each time: one that is there
+            # although its sync has failed is ours.
+            if log.add(LogState(commit.number), commit):
+                return commit.number, freed
         except StorageError as error:
             if not is_full(error) or not spare:
                 raise
             store.delete([spare[0].name])
             freed += spare.pop(0).size_bytes
-
-
-def _add_removal(store: Store, commits: Sequence[ObjectInfo], runs: list[str]) -> int:
-    """Add the commit, even if the log cannot be read."""
-    log = Log(store)
-    if not runs and (known := _removal_of(log)) is not None:
-        return known
-    listed = (commit_number(info.name) for info in commits)
-    number = max((each for each in listed if each is not None), default=-1) + 1
-    body = {
-        "generation": number + 1,
-        "reason": "it was removed",
-        "removed": True,
-        "runs": runs,
-    }
-    commit = Commit(number, "reset", new_run_id(), time.time(), body)
-    if not log.add(LogState(number), commit):
+            continue
         raise PendingSnapshotError(
             f"somebody else has just written to {store.url}; look at it again before you remove it"
         )
-    return number
+
+
+def _removal(commits: Sequence[ObjectInfo], runs: list[str]) -> Commit:
+    """The commit behind all others that says that nothing is kept."""
+    listed = (commit_number(info.name) for info in commits)
+    number = max((each for each in listed if each is not None), default=-1) + 1
+    body = {"generation": number + 1, "reason": "it was removed", "removed": True, "runs": runs}
+    return Commit(number, "reset", new_run_id(), time.time(), body)
 
 
 def _removal_of(log: Log) -> int | None:
