@@ -125,7 +125,7 @@ SITES = {
     "repair_snapshot > LocalStore.sync > sync_folder": "repair of a log",
 }
 
-# No state is against the law without it: what comes back of a snapshot that was removed is void. But
+# No state is against the law without it: what comes back of a removed snapshot is void. But
 # whoever removes data wants the bytes gone, and not only what the log says of them.
 BEYOND_THE_LAW = {"remove_snapshot > LocalStore.sync > sync_folder"}
 
