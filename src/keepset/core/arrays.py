@@ -86,6 +86,10 @@ class Lent:
         }
 
 
+# What may be behind arrays and says nothing of its own: buffers of Arrow, files that are mapped.
+_OPAQUE: set[type] = {Lent}
+
+
 def lent_view(array: Array) -> Array:
     """A view that cannot be written through, and that stages pass on without a copy."""
     if not array.flags.writeable:
@@ -98,22 +102,27 @@ def lent_view(array: Array) -> Array:
 
 
 def is_fixed(array: Array) -> bool:
-    """Whether nothing seems able to write to an array, nor to the array that it is a view of."""
-    base: Any = array
-    while base is not None:
-        if type(base) is Lent:
+    """Whether nothing seems able to write to what is behind a view that is read-only itself."""
+    base: Any = array.base
+    # Asked of every array that a function returns: the usual cases come first.
+    while type(base) is np.ndarray:
+        inner: Any = base.base
+        if type(inner) is Lent:
             return True
-        if isinstance(base, np.ndarray):
-            # The view, the name here and the argument: nothing else has it.
-            if base.flags.writeable and (base is array or getrefcount(base) > 3):
-                return False
-        elif isinstance(base, memoryview):
-            return base.readonly and not isinstance(base.obj, bytearray)
-        elif not hasattr(base, "__array_interface__"):
-            return True
-        # That of sliding_window_view holds on to the array behind it.
-        base = getattr(base, "base", None)
-    return True
+        # The view, the name here and the argument: nothing else has it.
+        if base.flags.writeable and getrefcount(base) > 3:
+            return False
+        base = inner
+    if base is None or type(base) in _OPAQUE:
+        return True
+    if isinstance(base, memoryview):
+        return base.readonly and not isinstance(base.obj, bytearray)
+    if not hasattr(base, "__array_interface__"):
+        _OPAQUE.add(type(base))
+        return True
+    # A subclass, or that of sliding_window_view, which holds on to the array behind it.
+    behind: Any = base if isinstance(base, np.ndarray) else getattr(base, "base", None)
+    return behind is None or (not behind.flags.writeable and is_fixed(behind))
 
 
 def _array_of_list(values: list[Any] | tuple[Any, ...]) -> Array:
