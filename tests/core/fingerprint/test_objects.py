@@ -8,6 +8,7 @@ import decimal
 import enum
 import fractions
 import functools
+import io
 import operator
 import random
 import threading
@@ -224,3 +225,12 @@ def test_texts_are_short() -> None:
     assert fingerprint_of_value(decimal.Decimal("1.5")).text == "Decimal('1.5')"
     assert fingerprint_of_value(Config()).text == "Config object"
     assert len(fingerprint_of_value("x" * 10_000).text) < 100
+
+
+def test_looking_at_an_object_does_not_change_its_fingerprint() -> None:
+    class Bound(functools.partial[Any]):
+        pass
+
+    for value in (io.StringIO("abc"), io.BytesIO(b"abc"), Bound(max, 2), functools.partial(max, 2)):
+        before = fingerprint_of_value(value).digest
+        assert fingerprint_of_value(value).digest == before

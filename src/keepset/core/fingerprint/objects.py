@@ -328,6 +328,13 @@ def _attributes(value: Any, state: Any) -> Iterator[Part]:
             # A dict that is not that of the attributes is content, and its order counts.
             yield from order_of(state)
     elif state is not None:
+        if type(state) is tuple:
+            # The attributes of an object that has none are None at first, and an empty dict once
+            # it was looked at.
+            has_none = not _namespace(value)
+            state = tuple(
+                None if has_none and type(item) is dict and not item else item for item in state
+            )
         yield part("state", state)
 
 
