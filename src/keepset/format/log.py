@@ -239,7 +239,7 @@ class Log:
         vars(state).update(vars(now))
 
     def add(self, state: LogState, commit: Commit) -> bool:
-        """Create the next commit; False if somebody else has, who is then to be read first.
+        """Create the next commit; False if another writer has, whose commit is to be read first.
 
         False also if the number was free because the snapshot was removed since the state was
         read: then the commit is not part of the log, and the state becomes that of the log.

@@ -227,7 +227,7 @@ class _SnapshotCursor(Cursor):
                     raise
                 self._go_on_without(error)
             self._check_draws()
-            # Whoever holds one has read on from there: what it is a state of is known by now.
+            # Their holder has read on from there: what they are states of is known by now.
             for state in self._early_states:
                 state.update(self._place())
             self._early_states.clear()

@@ -1,6 +1,6 @@
 """Patience: try again what a disk or a network may do later, for a while and no longer.
 
-A disk that is full may be emptied, a network file system may come back. Whoever writes in the
+A disk that is full may be emptied, a network file system may come back. A thread that writes in the
 background can wait for that; a call that a person waits for should fail at once. So trying again is
 switched on for a thread, by the one who starts it.
 """

@@ -7,7 +7,7 @@ one that appeared while a pass ran, and is still as it was then, was made by the
 pass. All others count.
 
 Of cached functions only those without arguments are looked at, which hold one value for the whole
-program. The others are memos: tables of results that nobody changes.
+program. The others are memos: tables of results that are not changed.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A removal is a commit like any other: a reset that says so, added behind all oth
 files go. It names the runs whose files go, so that a writer that only seemed dead cannot publish
 them, and it stays: as long as it is there, no number is used twice, and a commit that a paused
 writer or collector adds at an old number is not part of the log. So the place can be opened at any
-moment, whoever is killed when, and whichever of the deletions survive a power cut.
+moment, whichever process is killed when, and whichever of the deletions survive a power cut.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def remove_snapshot(store: Store) -> int:
     wrong elements. If this is cut short, doing it again removes the rest. One small commit stays,
     which says that the snapshot was removed.
     """
-    # What is written is listed before the leases: whoever writes has a lease before that. What is
+    # What is written is listed before the leases: a writer has a lease before that. What is
     # written later is not touched.
     found = {folder: list(store.list(folder)) for folder in FOLDERS}
     holder = live_holder(store, EXPIRY_S)
