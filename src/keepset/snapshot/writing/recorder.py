@@ -49,7 +49,7 @@ class Recorder:
 
     With ``holds_views`` arrays that cannot be written to are not copied: for those who let nobody
     run meanwhile that could change what they are views of. With ``patience_s`` the thread repeats
-    what a full or unreachable disk refuses, for so many seconds; the caller of ``add`` waits if it must.
+    what a full or unreachable disk refuses, for so many seconds, while ``add`` waits.
     """
 
     def __init__(
