@@ -32,6 +32,7 @@ SHAPED = "sk-Zqshape7740abcdefghijkl"
 COPIED = f"prefix Zq-global-7731 suffix {'and more ' * 20}"
 MANY = {f"token_{i}": f"Zq-many-7741-{i}" for i in range(150)}
 AS_BYTES = {"secret": b"Zq-bytes-7742"}
+API_KEYS = {"Zq8vKx2LmW4tRb7Yp1Nd": "alice", "user": 1}
 
 
 class Client:
@@ -55,7 +56,7 @@ def used(x: Any, *, auth_token: str = "Zq-default-7745", size: int = 2) -> Any:
 
 def others(x: Any) -> Any:
     """Reaches a place: https://bob:Zq-docstring-7749@host/."""
-    values = HEADERS, credentials, storage_options, PLACE, SHAPED, COPIED, MANY, AS_BYTES
+    values = HEADERS, credentials, storage_options, PLACE, SHAPED, COPIED, MANY, AS_BYTES, API_KEYS
     return x + len(values) * 0 + len(API_KEY) * 0
 
 

@@ -26,6 +26,7 @@ from keepset.core.ragged import Ragged
 from keepset.core.random import Randomness
 from keepset.core.secrets import (
     NONE,
+    VAGUE,
     Mask,
     decoded,
     is_secret,
@@ -226,12 +227,16 @@ class RecipeWriter:
                 named = strength_of_name(decoded(key))
             return self._value(item, f"{path}.{key}", max(strength, named))
 
+        # Of the keys of what holds secrets those are secret that look random.
+        of_keys = min(strength, VAGUE)
         if all(
-            type(key) is str and not key.startswith("$") and self._mask.text(key) == key
+            type(key) is str and not key.startswith("$") and self._mask.whole(key, of_keys) is key
             for key in value
         ):
             return {key: written(key, item) for key, item in value.items()}
-        pairs = [(self._value(key, path), written(key, item)) for key, item in value.items()]
+        pairs = [
+            (self._value(key, path, of_keys), written(key, item)) for key, item in value.items()
+        ]
         return {"$dict": [list(pair) for pair in pairs]}
 
     def _array(self, value: Any, path: str, strength: int) -> Any:

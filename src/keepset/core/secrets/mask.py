@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, Final
 
-from keepset.core.secrets.names import NONE, SURE, strength_of_name
+from keepset.core.secrets.names import NONE, SURE, VAGUE, strength_of_name
 from keepset.core.secrets.pairs import pair_spans
 from keepset.core.secrets.shapes import Span, shape_spans
 from keepset.core.secrets.values import decoded, encoded, is_secret, placeholder, placeholders_in
@@ -165,6 +165,8 @@ def secret_texts(value: Any, strength: int = NONE, depth: int = 4) -> set[str]:
             own = strength_after(value, name)
         elif type(name) in (str, bytes):
             own = strength_of_name(decoded(name))
+            # Of the keys of what holds secrets those are that look random: not 'user' or 'host'.
+            found |= secret_texts(name, min(strength, VAGUE))
         if strength or own or not isinstance(item, str | bytes):
             found |= secret_texts(item, max(strength, own), depth - 1)
     return found
