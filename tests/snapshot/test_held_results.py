@@ -313,3 +313,32 @@ def test_what_a_cache_holds_is_found(maxsize: int | None) -> None:
     assert held_results(with_arguments) == []
     found = with_arguments()
     assert held_results(with_arguments)[0] is found
+
+
+def test_objects_without_weak_references_may_hold_results(tmp_path: Path) -> None:
+    text = """
+        class Words(tuple):
+            @functools.cached_property
+            def numbers(self):
+                return {word: i for i, word in enumerate(self)}
+
+        WORDS = Words(range(10, 16))
+
+        def f(x):
+            return WORDS.numbers[int(x) + 10]
+        """
+    for _ in range(2):
+        user = fresh(text)
+        for _ in range(2):
+            assert values(stored(user, tmp_path)) == [0, 1, 2, 3, 4, 5]
+    assert len(kinds(tmp_path)) == 1
+
+
+def test_a_call_that_returns_an_empty_tuple_is_not_taken_for_the_key() -> None:
+    @functools.lru_cache
+    def found(x: int = 0) -> Any:
+        return () if x else {"a": 1}
+
+    found(1)
+    found()
+    assert held_results(found) in ([], [{"a": 1}])

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -445,3 +447,20 @@ def test_a_state_goes_on_at_the_right_element_or_is_refused(first: str, second: 
         assert first != second
     else:
         assert sorted(given) == [2 * i for i in range(20)]
+
+
+def test_an_outer_snapshot_starts_over_if_an_inner_one_was_drawn_anew(tmp_path: Path) -> None:
+    def outer() -> ks.Dataset:
+        inner = ks.Dataset.range(100).shuffle(50).snapshot(tmp_path / "inner", fingerprint="i")
+        return inner.map(lambda x: x + 1).snapshot(tmp_path / "outer", fingerprint="o")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        it = iter(outer())
+        for _ in range(60):
+            next(it)
+        it.close()
+        shutil.rmtree(tmp_path / "inner")
+        list(ks.Dataset.range(100).shuffle(50).snapshot(tmp_path / "inner", fingerprint="i"))
+        for _ in range(2):
+            assert sorted(int(x) for x in outer()) == list(range(1, 101))

@@ -86,10 +86,6 @@ class Lent:
         }
 
 
-# What may be behind arrays and says nothing of its own: buffers of Arrow, files that are mapped.
-_OPAQUE: set[type] = {Lent}
-
-
 def lent_view(array: Array) -> Array:
     """A view that cannot be written through, and that stages pass on without a copy."""
     if not array.flags.writeable:
@@ -99,6 +95,14 @@ def lent_view(array: Array) -> Array:
         view.flags.writeable = False
         return view
     return np.asarray(Lent(array)).view(array.dtype)
+
+
+def _is_locked(buffer: Any) -> bool:
+    """Whether a buffer cannot be written: one of Arrow, a file that is mapped."""
+    try:
+        return memoryview(buffer).readonly
+    except (TypeError, ValueError, BufferError):
+        return True  # it has no bytes to write to, or none any more
 
 
 def is_fixed(array: Array) -> bool:
@@ -113,13 +117,14 @@ def is_fixed(array: Array) -> bool:
         if base.flags.writeable and getrefcount(base) > 3:
             return False
         base = inner
-    if base is None or type(base) in _OPAQUE:
+    if base is None or type(base) is Lent:
         return True
-    if isinstance(base, memoryview):
-        return base.readonly and not isinstance(base.obj, bytearray)
+    if type(base) is memoryview:
+        base = base.obj if base.readonly else bytearray()
+    if type(base) is bytes:
+        return True
     if not hasattr(base, "__array_interface__"):
-        _OPAQUE.add(type(base))
-        return True
+        return _is_locked(base)
     # A subclass, or that of sliding_window_view, which holds on to the array behind it.
     behind: Any = base if isinstance(base, np.ndarray) else getattr(base, "base", None)
     return behind is None or (not behind.flags.writeable and is_fixed(behind))

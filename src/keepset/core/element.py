@@ -6,7 +6,6 @@ import datetime
 import enum
 import os
 from collections.abc import Callable, Mapping, Sequence
-from operator import methodcaller
 from sys import getrefcount
 from typing import Any
 
@@ -314,9 +313,10 @@ def _converter_for(kind: type) -> Callable[[Any], Any]:
     """Find the rule for a type that is met for the first time."""
     if is_namedtuple(kind) or is_dataclass_element(kind):
         return _from_record(kind)
-    for name in ("to_datetime64", "to_timedelta64"):
-        if hasattr(kind, name):  # the times of pandas, which count in nanoseconds
-            return methodcaller(name)
+    # The times of pandas, each of which has a unit of its own: all become nanoseconds.
+    for name, dtype in (("to_datetime64", "M8[ns]"), ("to_timedelta64", "m8[ns]")):
+        if hasattr(kind, name):
+            return lambda value: getattr(value, name)().astype(dtype)
     if hasattr(kind, "__keepset_node__"):
         return _same
     if issubclass(kind, enum.Enum):

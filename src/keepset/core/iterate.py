@@ -109,6 +109,8 @@ class _Feed:
             try:
                 self._tap.restore(state["cursor"])
             except (LookupError, TypeError, AttributeError) as error:
+                if hasattr(error, "__notes__"):
+                    raise  # of a function, which says where it was
                 raise StateError(
                     "this state does not fit the pipeline; build the dataset as it was when the "
                     "state was taken"

@@ -47,7 +47,8 @@ def cannot_be_stored(error: StorageError, url: str) -> bool:
 
     Not so for an error of another place, such as one that a stage of the pipeline reads.
     """
-    return error.errno not in _WRONG_PLACE and bool(url) and error.url.startswith(url)
+    is_there = bool(url) and f"{error.url}/".startswith(f"{url.rstrip('/')}/")
+    return error.errno not in _WRONG_PLACE and is_there
 
 
 def missing(url: str) -> ObjectMissingError:

@@ -16,7 +16,7 @@ from keepset.errors import InvalidArgumentError
 from keepset.storage.durable import TemporaryFile, make_folder, name_if_free, sync_folder
 from keepset.storage.failures import failed, missing, reading, writing
 from keepset.storage.patience import patiently
-from keepset.storage.regular_file import NO_WAIT, check_regular, open_regular
+from keepset.storage.regular_file import check_regular, open_at_once, open_regular
 from keepset.storage.settle import UnclearAnswerError, create_settled
 from keepset.storage.steps import reached
 from keepset.storage.store import (
@@ -61,7 +61,7 @@ class LocalStore(Store):
         if offset < 0 or length < 0:
             raise InvalidArgumentError(f"{length} bytes at byte {offset} are not a range")
         with reading(self.object_url(name)):
-            descriptor = os.open(self._path(name), os.O_RDONLY | NO_WAIT)
+            descriptor = open_at_once(self._path(name), os.O_RDONLY)
             try:
                 # The usual case is one call; a signal or a limit of the system may cut it short.
                 data = os.pread(descriptor, length, offset)

@@ -49,8 +49,19 @@ def check_regular(facts: os.stat_result, path: str) -> None:
     )
 
 
+def open_at_once(path: Any, flags: int) -> int:
+    """Open a file without waiting for the other end of a pipe; the descriptor."""
+    try:
+        return os.open(path, flags | NO_WAIT)
+    except BlockingIOError:
+        # Another program, such as a file server, has a lease on it and gives it up on request.
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise
+        return os.open(path, flags)
+
+
 def _opened(path: Any, flags: int) -> int:
-    descriptor = os.open(path, flags | NO_WAIT)
+    descriptor = open_at_once(path, flags)
     try:
         check_regular(os.fstat(descriptor), os.fsdecode(path))
     except BaseException:

@@ -138,6 +138,7 @@ OWN = {
     "one of many records": "class S:\n    def __init__(self, i): self.i = i\nL = [S(i) for i in range(5000)]\ndef f(x):\n    L[3].i += 1\n    return L[3].i",
     "any of many records": "class S:\n    def __init__(self, i): self.i = i\nL = [S(i) for i in range(5000)]\ndef f(x):\n    L[int(x)].i += 1\n    return L[int(x)].i",
     "method of many records": "class S:\n    def __init__(self, i): self.i = i\n    def up(self): self.i += 1\nL = [S(i) for i in range(5000)]\ndef f(x):\n    L[3].up()\n    return L[3].i",
+    "list of each of many records": "class S:\n    def __init__(self, i): self.log = [i]\n    def up(self): self.log.append(1)\nL = [S(i) for i in range(5000)]\ndef f(x):\n    L[3].up()\n    return len(L[3].log)",
     "singleton by __new__": "class S:\n    _inst=None\n    def __new__(cls):\n        if cls._inst is None: cls._inst=super().__new__(cls)\n        return cls._inst\n    def go(self,x): return x\ndef f(x): return S().go(x)",
     "object behind a read-only mapping": "import types\nclass C: n=0\nM = types.MappingProxyType({'c': C()})\ndef f(x):\n    M['c'].n += 1\n    return M['c'].n",
     "singleton attr write": "class S:\n    _inst=None\n    @classmethod\n    def get(cls):\n        if cls._inst is None: cls._inst=cls()\n        return cls._inst\n    n=0\ndef f(x):\n    s=S.get()\n    s.n+=1\n    return s.n",

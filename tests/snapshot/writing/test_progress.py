@@ -185,3 +185,21 @@ def test_any_line_fits(title: str, share: float | None, columns: int) -> None:
 )
 def test_durations_for_people(seconds: float, text: str) -> None:
     assert time_text(seconds) == text
+
+
+def test_a_terminal_that_is_gone_stops_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Gone:
+        def isatty(self) -> bool:
+            return True
+
+        def write(self, text: str) -> None:
+            raise OSError(5, "gone")
+
+    closed = open(tmp_path / "log", "w")  # noqa: SIM115
+    closed.close()
+    for number, stream in enumerate((None, closed, Gone())):
+        monkeypatch.setattr(sys, "stderr", stream)
+        ks.Dataset.range(3).save(tmp_path / str(number), progress=True if number else None)
+        assert len(list(ks.Dataset.range(9).snapshot(tmp_path / f"s{number}"))) == 9

@@ -26,7 +26,7 @@ from keepset.core.fingerprint.effects import ANY_KEY, Call, Effects
 from keepset.core.fingerprint.file_arguments import CONSTANT, DERIVED, ELEMENT, FileArguments
 from keepset.core.fingerprint.functions import effects_of_function
 from keepset.core.fingerprint.ignore import SEPARATOR, Ignore
-from keepset.core.fingerprint.origin import is_library_class
+from keepset.core.fingerprint.origin import is_library_class, library_of
 from keepset.core.fingerprint.targets import Bindings, Made, Targets
 from keepset.core.fingerprint.vertex import Vertex
 from keepset.core.fingerprint.writers import is_global_generator, is_random_generator
@@ -73,7 +73,7 @@ def _plans(vertices: list[Vertex]) -> Iterator[Blind]:
     """Queries that run when they are asked: what they read then is not part of them."""
     for vertex in vertices:
         kind, above = type(vertex.value), vertex.parent
-        if above is not None and (kind.__module__.partition(".")[0], kind.__name__) in _PLANS:
+        if above is not None and (library_of(kind), kind.__name__) in _PLANS:
             remedy = (
                 "the files and functions behind it do not count; collect it before the pipeline"
             )

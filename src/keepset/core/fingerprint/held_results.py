@@ -17,7 +17,7 @@ import collections
 import functools
 import gc
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import FunctionType, ModuleType
@@ -40,7 +40,8 @@ _CONTAINERS = (list, dict, set, collections.deque, bytearray, array.array, np.nd
 Place = tuple[int, str]
 
 # Of each value that appeared while a pass ran, the digest that it had then; None for the others.
-_known: dict[Place, tuple[weakref.ref[Any], bytes | None]] = {}
+_known: dict[Place, tuple[Callable[[], Any], bytes | None]] = {}
+_MOST_KNOWN: Final = 10_000
 _runs_pass: ContextVar[bool] = ContextVar("runs_pass", default=False)
 _counts_all: ContextVar[bool] = ContextVar("counts_all", default=False)
 _as_made: ContextVar[frozenset[Place]] = ContextVar("as_made", default=frozenset())
@@ -94,10 +95,10 @@ def held_results(cached: Any) -> list[Any]:
             if cached.cache_parameters()["maxsize"] is None:
                 return [table[()]]
             continue
-        # A bounded cache has its results in a list of pairs, which the collector spells out.
-        key = next(key for key in table if key == ())
-        at = next((i for i, each in enumerate(found) if each is key), len(found))
-        return found[at + 1 : at + 2]
+        # A bounded cache has its results in a list of pairs, which the collector spells out. If
+        # another call has returned an empty tuple, too, it cannot be told which is the key.
+        places = [i for i, each in enumerate(found) if type(each) is tuple and each == ()]
+        return found[places[0] + 1 : places[0] + 2] if len(places) == 1 else []
     return []
 
 
@@ -159,14 +160,25 @@ def results_as_made(vertices: list[Vertex], moving: Mask) -> frozenset[Place]:
             if _is_as_made(place, vertex.value, b"" if inner is None else inner.digest):
                 found.add(place)
     reached = {id(vertex.value) for vertex in vertices} if _known else set()
-    for place in [each for each in _known if each[0] in reached and each not in present]:
-        del _known[place]  # the cache was emptied
+    for place in [each for each in list(_known) if each[0] in reached and each not in present]:
+        _known.pop(place, None)  # the cache was emptied
     return frozenset(found)
 
 
 def _is_as_made(place: Place, owner: Any, digest: bytes) -> bool:
     known = _known.get(place)
     if known is None or known[0]() is not owner:
-        reference = weakref.ref(owner, lambda _: _known.pop(place, None))
+        reference: Callable[[], Any]
+        try:
+            reference = weakref.ref(owner, lambda _: _known.pop(place, None))
+        except TypeError:
+            # A tuple with attributes, which has no weak references, is held. There are few.
+            reference = functools.partial(_same, owner)
+        if len(_known) >= _MOST_KNOWN:
+            _known.clear()  # then more counts than need be
         known = _known[place] = reference, digest if _runs_pass.get() else None
     return known[1] == digest
+
+
+def _same(owner: Any) -> Any:
+    return owner

@@ -17,21 +17,26 @@ import warnings
 from collections.abc import Iterable, Iterator
 from functools import partial
 from operator import itemgetter
-from types import CodeType, FunctionType, GetSetDescriptorType, MemberDescriptorType
+from types import FunctionType, GetSetDescriptorType, MemberDescriptorType
 from typing import Any
 
 import numpy as np
 
 from keepset.core.fingerprint.bounds import bounded
-from keepset.core.fingerprint.callable_methods import MAKING
+from keepset.core.fingerprint.callable_methods import MAKING, unwrapped
 from keepset.core.fingerprint.derived import content_of_base
 from keepset.core.fingerprint.extensions import extension_of
-from keepset.core.fingerprint.functions import annotations_read
+from keepset.core.fingerprint.functions import annotations_read, effects_of_function
 from keepset.core.fingerprint.held_results import results_of_properties
 from keepset.core.fingerprint.introspection import counts, counts_left_out
 from keepset.core.fingerprint.library_objects import library_sketch
 from keepset.core.fingerprint.moment import once
-from keepset.core.fingerprint.origin import is_library_class, library_of, module_of
+from keepset.core.fingerprint.origin import (
+    is_library_class,
+    is_library_function,
+    library_of,
+    module_of,
+)
 from keepset.core.fingerprint.plain import content_digest, is_namespace, order_of
 from keepset.core.fingerprint.running import is_running, type_name
 from keepset.core.fingerprint.sketch import ByName, Part, Sketch, Uncountable, part, shortened
@@ -39,6 +44,7 @@ from keepset.core.fingerprint.standard_objects import standard_sketch
 from keepset.core.fingerprint.tables import table_sketch
 from keepset.core.fingerprint.tokenizers import tokenizer_sketch
 from keepset.core.fingerprint.torch_objects import torch_sketch
+from keepset.core.fingerprint.writers import class_method_writes
 from keepset.core.record import record
 from keepset.core.structure import is_namedtuple
 
@@ -142,7 +148,8 @@ def attributes_of_records(values: list[Any]) -> tuple[type, list[dict[str, Any]]
     simple = once(kind, partial(_simple_class, kind))
     if simple is None or simple.derived or counts("order") or not _is_record(kind):
         return None
-    return kind, [value.__dict__ for value in values]
+    # The order of attributes does not count.
+    return kind, [dict(sorted(value.__dict__.items())) for value in values]
 
 
 # The flag of classes that are written in C.
@@ -150,17 +157,31 @@ _IMMUTABLE_TYPE = 1 << 8
 
 
 def _is_record(kind: type) -> bool:
-    return not any(
-        _writes_attributes(item.__code__)
+    functions = (
+        function
         for base in kind.__mro__
         for name, item in list(vars(base).items())
-        if isinstance(item, FunctionType) and name not in MAKING
+        if name not in MAKING
+        for function, _ in unwrapped(item)
     )
+    return all(map(_leaves_alone, functions))
 
 
-@functools.lru_cache(maxsize=4096)
-def _writes_attributes(code: CodeType) -> bool:
-    return any(step.opname in ("STORE_ATTR", "DELETE_ATTR") for step in dis.get_instructions(code))
+def _leaves_alone(function: FunctionType) -> bool:
+    """Whether a method certainly writes nothing of its object."""
+    if function.__code__.co_filename == "<string>":
+        return True  # dataclasses made it
+    effects = effects_of_function(function)
+    if effects is None:
+        return is_library_function(function)
+    for write in effects.writes:
+        changes = write.kind in ("attr", "item", "inplace")
+        calls = write.kind == "method" and class_method_writes(None, write.name)
+        if write.path[0][0] == "param" and (changes or calls):
+            return False
+    handed_on = (path for call in effects.calls for paths in call.arguments for path in paths)
+    named = (path for call in effects.calls for _, paths in call.keywords for path in paths)
+    return not any(path == (("param", path[0][1]), ()) for path in (*handed_on, *named))
 
 
 def _order_read(attributes: Iterable[str]) -> list[Part]:

@@ -43,6 +43,17 @@ def is_too_deep(data: bytes) -> bool:
     )
 
 
+def has_open_line(data: bytes) -> bool:
+    """Whether a line does not end with an object, so that Arrow would read on in the next one."""
+    octets = np.frombuffer(data, np.uint8)
+    ends = np.append(np.flatnonzero(octets == ord("\n")), len(data))
+    starts = np.append(0, ends[:-1] + 1)
+    filled = np.flatnonzero(ends > starts)
+    odd = filled[octets[ends[filled] - 1] != ord("}")]
+    lines = (data[start:stop].strip() for start, stop in _spans(starts, ends, odd))
+    return any(line and not line.endswith(b"}") for line in lines)
+
+
 def _spans(starts: Array, ends: Array, lines: Array) -> Iterator[tuple[int, int]]:
     return zip(starts[lines].tolist(), ends[lines].tolist(), strict=True)
 

@@ -22,7 +22,7 @@ from keepset.exchange.files.file_rows import FileRows
 from keepset.exchange.files.row_file import Place, RowFile
 from keepset.exchange.tables.bad_rows import check_policy
 from keepset.exchange.tables.csv_records import Record
-from keepset.exchange.tables.json_depth import MOST_LEVELS, is_too_deep
+from keepset.exchange.tables.json_depth import MOST_LEVELS, has_open_line, is_too_deep
 from keepset.exchange.tables.json_misfits import misfit, strange_key, unreadable
 from keepset.exchange.tables.text_blocks import (
     PART_BYTES,
@@ -297,6 +297,8 @@ def _table(data: bytes, schema: pa.Schema | None, others: str) -> pa.Table:
         raise pa.ArrowInvalid(str(error)) from error
     if _lacks_object(data):
         raise pa.ArrowInvalid("there is a line that holds no object")
+    if has_open_line(data):
+        raise pa.ArrowInvalid("there is a line whose object does not end in it")
     if is_too_deep(data):
         raise pa.ArrowInvalid(f"there is a line with more than {MOST_LEVELS} levels")
     options = pa_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior=others)

@@ -13,6 +13,7 @@ from keepset.core.chunk import Chunk
 from keepset.core.cursor import State
 from keepset.core.dtypes import Array
 from keepset.core.size_text import size_text
+from keepset.errors import StorageError
 from keepset.format.log import Log, LogState
 from keepset.format.manifest import Manifest, join
 from keepset.snapshot.files.source_keeper import SourceKeeper
@@ -20,6 +21,7 @@ from keepset.snapshot.writing.lease import Lease
 from keepset.snapshot.writing.progress import Progress
 from keepset.snapshot.writing.recorder import Recorder
 from keepset.snapshot.writing.reset import add_reset
+from keepset.storage.failures import is_full
 
 _log = logging.getLogger("keepset")
 
@@ -179,7 +181,30 @@ class FirstPass:
         ours = any(append.commit.run == self._run for append in self._state.appends)
         completed = self._state.version is not None and self._has_committed
         if self._state.generation == generation and (ours or completed):
-            add_reset(self._log, self._state, reason)
+            self._void(reason)
+
+    def _void(self, reason: str) -> None:
+        """Commit that what was stored counts no more; an error whatever happens otherwise.
+
+        What may be a mixture must not stay, and a pass must not go on as if it did not matter.
+        """
+        try:
+            try:
+                add_reset(self._log, self._state, reason)
+            except StorageError as error:
+                if not is_full(error):
+                    raise
+                # Files of this pass make room, and without them its elements cannot be read.
+                names = {n for each in self._state.appends for n in each.manifest.segment_names}
+                own = {name for name in names if name.startswith(f"segments/{self._run}-")}
+                self._log.store.delete(sorted(own))
+                add_reset(self._log, self._state, reason)
+        except StorageError as error:
+            raise StorageError(
+                f"{reason}; and what is stored of it could not be made void: {error}; remove it "
+                f"with `keepset rm {self._log.store.url}` before it is used",
+                number=error.errno,
+            ) from error
 
     def _add(self, kind: str, body: dict[str, Any]) -> None:
         if self._lost:

@@ -61,7 +61,7 @@ class Progress:
             ending = "done" if whole else "stopped"
             figures = f"{ending}, {self._done:,} elements, {size_text(self._bytes)} in {took}"
             self._print(figures, None)
-            sys.stderr.write("\n")
+            self._write("\n")
 
     def _figures(self, seconds: float) -> tuple[str, float | None]:
         """What to say, and how much is done, if that is known."""
@@ -77,10 +77,16 @@ class Progress:
     def _print(self, figures: str, share: float | None) -> None:
         line = _line(self._title, figures, share, shutil.get_terminal_size().columns - 1)
         # What an earlier line was longer by is wiped out.
-        rest = "\x1b[K" if sys.stderr.isatty() else " " * (self._width - len(line))
+        rest = "\x1b[K" if _is_terminal() else " " * (self._width - len(line))
         self._width = len(line)
-        sys.stderr.write(f"\r{line}{rest}")
-        sys.stderr.flush()
+        self._write(f"\r{line}{rest}")
+
+    def _write(self, text: str) -> None:
+        try:
+            sys.stderr.write(text)
+            sys.stderr.flush()
+        except (OSError, ValueError, AttributeError):
+            self._shows = False  # a terminal that is gone is no reason to stop
 
 
 def is_wanted() -> bool:
@@ -90,7 +96,14 @@ def is_wanted() -> bool:
         return chosen != "0"
     # IPython says where it is; it is not imported for that.
     shell = getattr(builtins, "get_ipython", lambda: None)()
-    return sys.stderr.isatty() or type(shell).__name__ == "ZMQInteractiveShell"
+    return _is_terminal() or type(shell).__name__ == "ZMQInteractiveShell"
+
+
+def _is_terminal() -> bool:
+    try:
+        return sys.stderr is not None and sys.stderr.isatty()
+    except (OSError, ValueError):
+        return False  # it is closed
 
 
 def _line(title: str, figures: str, share: float | None, columns: int) -> str:
