@@ -170,7 +170,7 @@ def test_elements_before_an_error_come_first() -> None:
 
 
 def test_an_unknown_length_is_said() -> None:
-    with pytest.raises(TypeError, match="unknown number"):
+    with pytest.raises(TypeError, match="unknown length"):
         len(Dataset.range(9).filter(lambda x: True).to_jax())
 
 

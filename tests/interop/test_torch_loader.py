@@ -221,7 +221,7 @@ def test_after_an_error_the_state_points_to_the_element_that_failed() -> None:
 
 def test_a_length_that_nobody_knows_is_a_type_error() -> None:
     loader = Dataset.range(9).filter(lambda x: True).to_torch().loader()
-    with pytest.raises(TypeError, match="unknown number"):
+    with pytest.raises(TypeError, match="unknown length"):
         len(loader)
     assert not hasattr(loader.dataset, "__len__")  # by which Keras decides
     assert hasattr(Dataset.range(9).to_torch().loader().dataset, "__len__")
