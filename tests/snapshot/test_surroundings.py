@@ -464,3 +464,27 @@ def test_an_outer_snapshot_starts_over_if_an_inner_one_was_drawn_anew(tmp_path: 
         list(ks.Dataset.range(100).shuffle(50).snapshot(tmp_path / "inner", fingerprint="i"))
         for _ in range(2):
             assert sorted(int(x) for x in outer()) == list(range(1, 101))
+
+
+@pytest.mark.parametrize("classes", [2, 60])
+@pytest.mark.parametrize(("first", "second"), [(3, 0), (0, 3), (3, 3), (0, 0)])
+def test_two_orders_that_chance_has_drawn_are_not_mixed(
+    tmp_path: Path, first: int, second: int, classes: int
+) -> None:
+    """Stages were added or removed since: the seed of the shuffle is not found again."""
+
+    def pipeline(number: int, prefetch: int) -> ks.Dataset:
+        ds = ks.Dataset.range(60).shuffle(6).map(lambda x: x % classes * 100 + x // 30)
+        ds = ds.prefetch(prefetch) if prefetch else ds
+        return ds.snapshot(tmp_path / str(number), fingerprint="f", chunk_bytes=64)
+
+    expected = sorted(i % classes * 100 + i // 30 for i in range(60))
+    for number in range(6):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            it = iter(pipeline(number, first))
+            for _ in range(40):
+                next(it)
+            it.close()
+            for _ in range(2):
+                assert sorted(int(x) for x in pipeline(number, second)) == expected

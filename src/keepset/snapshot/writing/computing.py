@@ -321,6 +321,10 @@ def computing_behind(node: Node, last: Append, kept: Kept, within: Run) -> Compu
             upstream = Marked(node.cursor(run))
             upstream.skip(last.stop - 1)
         again = upstream.read(1)
+        # Seeds are known by the places of their stages. If those have moved, others were drawn,
+        # and one element that is the same by chance proves nothing.
+        if not run.session.draws.keys() <= (last.resume.get("draws") or {}).keys():
+            return None
         place = kept.rows_at(np.array([last.stop - 1]))
         is_same = len(again) == 1 and are_same(again, kept.gather(place))
     except StateError:
