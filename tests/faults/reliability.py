@@ -17,8 +17,8 @@ PROVES = {
     "power cut": (
         "Power cuts",
         "The calls to the file system of saves, passes, `gc`, `rm` and repairs are recorded. Behind each of them the power is cut: data that was "
-        "not synced is lost, torn or zero-filled, and names in folders are lost in all combinations. Each state is opened and written on. What was acknowledged is "
-        "there, nothing wrong is read, and every place can be opened. Each sync of the library is needed by at least one state.",
+        "not synced is lost, torn or zero-filled, and names in folders are lost: in all combinations of up to eight, in 64 chosen ones of more. Each state is opened and written on. What was acknowledged is "
+        "there, nothing wrong is read, and every place can be opened. Each sync of the library is needed by at least one state, but for a few that the harness lists with the reason.",
     ),
     "simulated world": (
         "Writers, readers, `gc` and `rm` at once",
