@@ -385,6 +385,18 @@ SPOTS = {
         "clock",
         "",
     ),
+    "datetime64": (
+        "import numpy as np\ndef f(x): return np.datetime64('now') - np.datetime64('2020-01-01')",
+        "call numpy.datetime64",
+        "clock",
+        "",
+    ),
+    "today of pandas": (
+        "import pandas as pd\ndef f(x): return pd.to_datetime('today')",
+        "call pandas.to_datetime",
+        "clock",
+        "",
+    ),
 }
 
 
@@ -415,6 +427,8 @@ NONE = {
     "strftime of a time": "import time\ndef f(x): return time.strftime('%Y', time.gmtime(x))",
     "other methods of paths": "from pathlib import Path\ndef f(x): return Path('a').parent.name",
     "a file that was read when the object was made": "class C:\n    def __init__(self):\n        with open('/dev/null') as g: self.v = g.read()\n    def __call__(self, x): return x\nf = C()",
+    "a time that is written": "import numpy as np, pandas as pd\ndef f(x): return np.datetime64('2020-01-01'), np.datetime64(x), pd.Timestamp(x)",
+    "a class that makes times": "import numpy as np\ndef f(x): return np.asarray(x, np.datetime64)",
     "time of something": "import time\ndef f(x): return time.gmtime(x)",
     "attributes of an object": "class C: pass\nc = C()\ndef f(x): return vars(c)",
     "other things of os": "import os\ndef f(x): return os.path.join(x, os.sep)",

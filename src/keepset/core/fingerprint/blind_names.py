@@ -152,7 +152,8 @@ _RANDOM = {
 }
 _CLOCK = {
     "datetime": ["date.today", "datetime.now", "datetime.today", "datetime.utcnow"],
-    "pandas": ["Timestamp.now", "Timestamp.today", "Timestamp.utcnow"],
+    "numpy": ["datetime64"],
+    "pandas": ["Timestamp", "Timestamp.now", "Timestamp.today", "Timestamp.utcnow", "to_datetime"],
     "time": [
         *("clock_gettime", "clock_gettime_ns", "ctime", "gmtime", "localtime", "monotonic"),
         *("monotonic_ns", "perf_counter", "perf_counter_ns", "process_time", "process_time_ns"),
@@ -180,6 +181,9 @@ _NOT_MEANT = {
 }
 # They tell the time only if they are not given one.
 WITHOUT_ARGUMENTS = {"time.ctime", "time.gmtime", "time.localtime", "builtins.vars"}
+# They tell the time only if they are asked for it by a word.
+OF_A_WORD = {"numpy.datetime64", "pandas.Timestamp", "pandas.to_datetime"}
+CLOCK_WORDS = ("now", "today")
 # Methods of objects that a function makes or uses, by the class that has them.
 _METHODS = {
     "configparser.RawConfigParser": ["read"],

@@ -15,6 +15,8 @@ from typing import Any
 
 from keepset.core.fingerprint.blind import Blind
 from keepset.core.fingerprint.blind_names import (
+    CLOCK_WORDS,
+    OF_A_WORD,
     SEEDED,
     WITHOUT_ARGUMENTS,
     Spot,
@@ -225,6 +227,8 @@ class _Search:
             return call.is_empty or self._first_is_none(function, call, bound)
         if spot.name in WITHOUT_ARGUMENTS:
             return call.is_empty
+        if spot.name in OF_A_WORD:
+            return bool(call.constants) and call.constants[0] in CLOCK_WORDS
         if spot.name == "time.strftime":
             return len(call.constants) < 2 and not call.keywords
         if spot.kind == "random" and any(name == "generator" for name, _ in call.keywords):
@@ -257,7 +261,8 @@ def _blind(spot: Spot, where: str, origin: str) -> Blind:
 
 
 def _needs_look(spot: Spot) -> bool:
-    return spot.name in SEEDED or spot.name in WITHOUT_ARGUMENTS or spot.name == "time.strftime"
+    names = {*SEEDED, *WITHOUT_ARGUMENTS, *OF_A_WORD, "time.strftime"}
+    return spot.name in names
 
 
 def _only_writes(call: Call, at: int) -> bool:
