@@ -5,13 +5,16 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 import keepset as ks
+
+# How long something may take that comes at once where the machine is idle.
+PATIENCE_S = 60
 
 
 def test_threads_keep_the_order() -> None:
@@ -23,36 +26,49 @@ def test_threads_keep_the_order() -> None:
     assert [int(x) for x in ds] == list(range(60))
 
 
-def test_results_may_overtake_each_other_if_allowed() -> None:
-    def slow_first(x: np.int64) -> np.int64:
-        time.sleep(0.2 if x == 0 else 0.001)
+def overtaken(released: threading.Event) -> Callable[[np.int64], np.int64]:
+    """A function that waits with the first element until the consumer has another one."""
+
+    def wait_with_first(x: np.int64) -> np.int64:
+        if x == 0:
+            assert released.wait(PATIENCE_S), "no other element came first"
         return x
 
-    ds = ks.Dataset.range(8).map(slow_first, num_parallel_calls=4, deterministic=False)
-    got = [int(x) for x in ds]
-    assert sorted(got) == list(range(8))
-    assert got[0] != 0
+    return wait_with_first
+
+
+def test_results_may_overtake_each_other_if_allowed() -> None:
+    released = threading.Event()
+    ds = ks.Dataset.range(8).map(overtaken(released), num_parallel_calls=4, deterministic=False)
+    it = iter(ds)
+    first = int(next(it))
+    released.set()
+    assert first != 0
+    assert sorted([first, *map(int, it)]) == list(range(8))
 
 
 def test_the_option_of_the_pipeline_is_used_where_the_stage_says_nothing() -> None:
-    def slow_first(x: np.int64) -> np.int64:
-        time.sleep(0.2 if x == 0 else 0.001)
-        return x
-
-    ds = ks.Dataset.range(8).map(slow_first, num_parallel_calls=4)
-    loose = ds.with_options(ks.Options(deterministic=False))
-    assert next(iter(loose)) != 0
+    released = threading.Event()
+    ds = ks.Dataset.range(8).map(overtaken(released), num_parallel_calls=4)
+    it = iter(ds.with_options(ks.Options(deterministic=False)))
+    first = int(next(it))
+    released.set()
+    assert first != 0
+    it.close()
     assert [int(x) for x in ds] == list(range(8))
 
 
 @pytest.mark.parametrize("calls", [1, 3])
 def test_no_more_calls_at_once_than_asked_for(calls: int) -> None:
     lock, now, most = threading.Lock(), [0], [0]
+    together = threading.Barrier(calls)
 
     def work(x: np.int64) -> np.int64:
         with lock:
             now[0] += 1
             most[0] = max(most[0], now[0])
+        if x < calls:
+            together.wait(PATIENCE_S)  # the first ones are under way at once
         time.sleep(0.003)
         with lock:
             now[0] -= 1

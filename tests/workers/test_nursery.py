@@ -8,6 +8,7 @@ import random
 import signal
 import socket
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -34,13 +35,18 @@ def a_nursery_of_its_own() -> Iterator[None]:
 
 def told(function: Callable[[], str], count: int = 2) -> list[str]:
     """What a function says in each of several workers."""
+    with tempfile.TemporaryDirectory() as folder:
 
-    def say(x: Any) -> str:
-        time.sleep(0.2)  # so that one worker does not do it all
-        return function()
+        def say(x: Any) -> str:
+            (Path(folder) / str(x)).touch()
+            deadline = time.monotonic() + 60
+            # Until all of them are at work: one worker must not do it all.
+            while len(os.listdir(folder)) < count and time.monotonic() < deadline:
+                time.sleep(0.002)
+            return function()
 
-    ds = ks.Dataset.range(count).map(say, num_parallel_calls=count, executor="process")
-    return [text.decode() for text in ds]
+        ds = ks.Dataset.range(count).map(say, num_parallel_calls=count, executor="process")
+        return [text.decode() for text in ds]
 
 
 def nursery() -> int:

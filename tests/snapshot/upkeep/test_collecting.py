@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -258,11 +259,16 @@ def test_gc_while_writers_and_readers_are_at_work(tmp_path: Path) -> None:
     ks.Dataset.range(100).save(path)
     stop = threading.Event()
     errors: list[BaseException] = []
+    often = 25
+    done: Counter[Any] = Counter()
 
     def forever(action: Any) -> None:
         try:
             while not stop.is_set():
                 action()
+                done[action] += 1
+                if len(done) == len(actions) and min(done.values()) >= often:
+                    stop.set()
         except BaseException as error:
             errors.append(error)
             stop.set()
@@ -278,8 +284,6 @@ def test_gc_while_writers_and_readers_are_at_work(tmp_path: Path) -> None:
     threads = [threading.Thread(target=forever, args=(action,)) for action in actions]
     for thread in threads:
         thread.start()
-    time.sleep(2)
-    stop.set()
     for thread in threads:
         thread.join()
     assert errors == []
