@@ -13,7 +13,7 @@ export PIP_DEFAULT_TIMEOUT ?= 180
 export PIP_RETRIES ?= 10
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test check test-interop test-faults bench bench-kept bench-scaling bench-memory bench-identity bench-uploads clean
+.PHONY: help demo test test-busy check test-interop test-faults bench bench-kept bench-scaling bench-memory bench-identity bench-uploads clean
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 
@@ -25,6 +25,9 @@ demo: $(VENV)/.ready ## show the main job on a small data set
 
 test: $(VENV)/.ready ## run the tests; SLOW=1 adds the slow ones, ARGS='-k shuffle' reaches pytest
 	@$(VENV)/bin/python -m pytest -n 2 $(if $(SLOW),-m "not interop") $(ARGS)
+
+test-busy: $(VENV)/.ready ## run the tests TIMES (five) times in random orders, while other programs keep all cores busy
+	@$(VENV)/bin/python tests/busy.py $(or $(TIMES),5) $(ARGS)
 
 check: $(VENV)/.ready ## run the linter, the formatter (without writing) and the type checker
 	@$(VENV)/bin/python -m ruff check .
