@@ -19,10 +19,12 @@ import pytest
 from PIL import Image
 
 import keepset as ks
+from keepset.core.conform import conformer
 from keepset.core.element import to_element, to_returned_element
-from keepset.core.spec import spec_of
+from keepset.core.spec import TensorSpec, spec_of
 from keepset.core.structure import structure_of
 from keepset.errors import ElementError
+from keepset.testing.equality import assert_elements_equal
 
 Point = namedtuple("Point", ["x", "y"])
 
@@ -400,3 +402,42 @@ def test_keys_that_cannot_be_stored_are_an_error_before_anything_is(
     with pytest.raises(ElementError, match="cannot be stored"):
         list(ds.snapshot(tmp_path / "kept"))
     assert not list(tmp_path.rglob("commits/*.json"))
+
+
+def test_times_that_do_not_fit_into_64_bits_are_refused() -> None:
+    whole = datetime.timedelta(days=106_751_991)
+    assert to_element(whole) == np.timedelta64(whole // datetime.timedelta(microseconds=1), "us")
+    for value in (datetime.timedelta(days=106_751_992), datetime.timedelta.min):
+        with pytest.raises(ElementError, match="does not fit into 64 bits"):
+            to_element(value)
+        with pytest.raises(ElementError, match="does not fit into 64 bits"):
+            to_element([value])
+    # NumPy goes round: the year 3000 was one before 1900.
+    with pytest.raises(ElementError, match="does not fit into 64 bits"):
+        to_element(pd.Timestamp("3000-01-01"))
+    late = np.array(["3000-01-01", "NaT"], "M8[s]")
+    with pytest.raises(ElementError, match="does not fit into 64 bits"):
+        conformer(TensorSpec([2], "M8[ns]"))(late)
+    made = conformer(TensorSpec([2], "M8[ms]"))(late)
+    assert made.dtype == "M8[ms]"
+    np.testing.assert_array_equal(made, late)
+
+
+def test_lists_of_times_are_arrays_of_times() -> None:
+    zone = datetime.timezone(datetime.timedelta(hours=2))
+    noon, there = (
+        datetime.datetime(2024, 1, 2, 12),
+        datetime.datetime(2024, 1, 2, 12, tzinfo=zone),
+    )
+    assert_elements_equal(
+        [to_element({"a": [[noon, there]], "b": [noon.date()], "c": [datetime.timedelta(1)] * 2})],
+        [
+            {
+                "a": np.array([["2024-01-02T12", "2024-01-02T10"]], "M8[us]"),
+                "b": np.array(["2024-01-02"], "M8[D]"),
+                "c": np.array([1, 1], "m8[D]").astype("m8[us]"),
+            }
+        ],
+    )
+    with pytest.raises(ElementError, match="item 0 is datetime"):
+        to_element([noon, datetime.timedelta(1)])

@@ -85,3 +85,28 @@ def test_a_reader_func_gives_copies_too(tmp_path: Path) -> None:
     for element in ds:
         spoil(element)
     assert sorted(int(element["x"][0]) for element in ds) == list(range(6))
+
+
+def unlock(element: dict[str, Any]) -> None:
+    """What a program does that thinks it may: the array is its own, or the flag cannot be set."""
+    arrays = (element["x"], element["lengths"], element["ragged"].values)
+    for array in arrays:
+        try:
+            array.flags.writeable = True
+        except ValueError:
+            continue
+        array[...] = -1
+
+
+@pytest.mark.parametrize("compression", [None, "LZ4", "ZSTD", "GZIP", "SNAPPY"])
+def test_what_is_stored_cannot_be_unlocked(tmp_path: Path, compression: str | None) -> None:
+    rows(60).save(tmp_path, compression, chunk_bytes=500)
+    ds = ks.load(tmp_path)
+    for element in ds:
+        unlock(element)
+    unlock(ds[3])
+    unlock(ds[3])
+    for element in ds.shuffle(ks.GLOBAL, seed=1):
+        unlock(element)
+    ks.assert_equal(ds, rows(60))
+    ks.assert_equal(ks.load(tmp_path), rows(60))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import sys
 from sys import getrefcount
 from typing import Any, Final
@@ -42,6 +43,20 @@ def as_array(value: Any) -> Array:
             "strings"
         )
     return native
+
+
+def as_unit(times: Any, dtype: Any) -> Any:
+    """Times in another unit; an error where 64 bits do not reach, for NumPy would go round."""
+    made = times.astype(dtype)
+    # A coarser unit has room for all, and rounds, which is what was asked for.
+    if np.can_cast(times.dtype, made.dtype):
+        is_same = (made.astype(times.dtype) == times) | np.isnat(times)
+        if not is_same.all():
+            raise ElementError(
+                f"a time does not fit into 64 bits as {made.dtype}; use a coarser unit, such as "
+                "microseconds, or a number"
+            )
+    return made
 
 
 def _plain(value: Array) -> Array:
@@ -135,7 +150,9 @@ def _array_of_list(values: list[Any] | tuple[Any, ...]) -> Array:
     while isinstance(first, list | tuple) and first:
         first = first[0]
     # NumPy would make an S array of bytes, which drops trailing zero bytes.
-    wanted = object if isinstance(first, str | bytes) else None
+    wanted: Any = object if isinstance(first, str | bytes) else None
+    if isinstance(first, datetime.date | datetime.timedelta):
+        return _array_of_times(values)
     try:
         array = np.array(values, dtype=wanted)
     except ValueError as error:
@@ -147,6 +164,35 @@ def _array_of_list(values: list[Any] | tuple[Any, ...]) -> Array:
     if array.dtype == np.float64 and (np.abs(array) >= _EXACT).any():
         return _with_whole_numbers(array, values)
     return array
+
+
+def _array_of_times(values: list[Any] | tuple[Any, ...]) -> Array:
+    """The times of Python in the units that single ones have, those of a time zone in UTC."""
+    items: Array = np.array(values, dtype=object)
+    kinds = set(map(type, items.flat))
+    if kinds == {datetime.date}:
+        return items.astype("M8[D]")
+    if kinds == {datetime.datetime}:
+        return np.vectorize(naive, [object])(items).astype("M8[us]")
+    if kinds == {datetime.timedelta}:
+        return np.vectorize(microseconds, [np.int64])(items).view("m8[us]")
+    return items  # of several kinds, or of pandas: named as what cannot be in one array
+
+
+def naive(value: datetime.datetime) -> datetime.datetime:
+    """A time without a zone: in UTC, if it had one."""
+    return value if value.tzinfo is None else value.astimezone(datetime.UTC).replace(tzinfo=None)
+
+
+def microseconds(value: datetime.timedelta) -> int:
+    """How long it is; an error where 64 bits do not reach."""
+    count = value // datetime.timedelta(microseconds=1)
+    if not -(1 << 63) < count < 1 << 63:
+        raise ElementError(
+            f"the duration {value} does not fit into 64 bits as microseconds; use a number, such "
+            "as its seconds"
+        )
+    return count
 
 
 def _with_whole_numbers(array: Array, values: list[Any] | tuple[Any, ...]) -> Array:

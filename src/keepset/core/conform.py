@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from keepset.core.arrays import as_array
+from keepset.core.arrays import as_array, as_unit
 from keepset.core.dtypes import StringType
 from keepset.core.element import own, to_element
 from keepset.core.ragged import Ragged
@@ -130,7 +130,7 @@ def _number(spec: TensorSpec, value: Any) -> Any:
             raise ElementError(
                 f"{spec} was promised, but the element is {spec_of(to_element(array))}"
             )
-        array = array.astype(wanted)
+        array = as_unit(array, wanted) if array.dtype.kind in "mM" else array.astype(wanted)
     elif array is value or array.base is not None:
         array = own(array)  # whoever made it may use it again, with new contents
     return array if array.ndim else array[()]

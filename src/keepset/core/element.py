@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from keepset.core.arrays import as_array, is_fixed
+from keepset.core.arrays import as_array, as_unit, is_fixed, microseconds, naive
 from keepset.core.dtypes import PLAIN_SCALARS, Array, is_numeric
 from keepset.core.ragged import Ragged
 from keepset.core.sparse import Sparse
@@ -206,9 +206,7 @@ def _from_int(value: int) -> Any:
 
 
 def _from_datetime(value: datetime.datetime) -> Any:
-    if value.tzinfo is not None:
-        value = value.astimezone(datetime.UTC).replace(tzinfo=None)
-    return np.datetime64(value, "us")
+    return np.datetime64(naive(value), "us")
 
 
 def _from_record(kind: type) -> Callable[[Any], Any]:
@@ -250,7 +248,7 @@ _CONVERTERS: dict[type, Callable[[Any], Any]] = {
     memoryview: bytes,
     datetime.datetime: _from_datetime,
     datetime.date: lambda value: np.datetime64(value, "D"),
-    datetime.timedelta: lambda value: np.timedelta64(value, "us"),
+    datetime.timedelta: lambda value: np.timedelta64(microseconds(value), "us"),
     Ragged: _from_ragged,
     Sparse: _from_sparse,
     set: _unknown,
@@ -316,7 +314,7 @@ def _converter_for(kind: type) -> Callable[[Any], Any]:
     # The times of pandas, each of which has a unit of its own: all become nanoseconds.
     for name, dtype in (("to_datetime64", "M8[ns]"), ("to_timedelta64", "m8[ns]")):
         if hasattr(kind, name):
-            return lambda value: getattr(value, name)().astype(dtype)
+            return lambda value: as_unit(getattr(value, name)(), dtype)
     if hasattr(kind, "__keepset_node__"):
         return _same
     if issubclass(kind, enum.Enum):

@@ -53,19 +53,20 @@ class Numbers:
 
     def to_numpy(self, array: pa.Array) -> Array:
         """The numbers as they lie in memory, read-only."""
-        flat = primitive(array, self.storage).view(self.dtype)
-        flat.flags.writeable = False
-        return flat
+        return primitive(array, self.storage).view(self.dtype)
 
 
 def primitive(array: pa.Array, dtype: np.dtype[Any]) -> Array:
-    """The items of an Arrow array of fixed width, where they lie."""
+    """The items of an Arrow array of fixed width, where they lie, read-only."""
     if array.null_count:
         raise ValueError("there are missing values")
     data = array.buffers()[1]
     if data is None or not len(array):
         return np.empty(0, dtype)
-    return np.frombuffer(data, dtype, len(array), array.offset * dtype.itemsize)
+    # What was decompressed could be written to, by a consumer that unlocks its array: later reads
+    # of the chunk would see that.
+    octets = memoryview(data).toreadonly()
+    return np.frombuffer(octets, dtype, len(array), array.offset * dtype.itemsize)
 
 
 def _whole_units() -> set[tuple[str, int]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,33 +57,28 @@ class _Windows:
         self._size = max(address + len(memory) for address, memory in files) - self.first
         memory: Any = (ctypes.c_uint8 * self._size).from_address(self.first)
         memory.files = files  # they stay mapped as long as there is a view of this
-        self._memory = memory
+        # The files are mapped to be read. Nothing that is made of this can be unlocked: a write
+        # would end the process.
+        self.octets = memoryview(memory).cast("B").toreadonly()
+        self._bytes: Array = np.frombuffer(self.octets, np.uint8)
         self._items: dict[Any, Array] = {}
 
     def large(self, size: int) -> Array:
         """An item at every byte."""
         if size not in self._items:
             shape = (self._size - size + 1,)
-            self._items[size] = np.ndarray(shape, f"V{size}", self._memory, strides=(1,))
+            self._items[size] = np.ndarray(shape, f"V{size}", self._bytes, strides=(1,))
         return self._items[size]
 
     def numbers(self, dtype: np.dtype[Any]) -> Array:
         """Numbers side by side, read-only."""
         if dtype not in self._items:
-            items: Array = np.frombuffer(self._memory, dtype, self._size // dtype.itemsize)
-            items.flags.writeable = False
-            self._items[dtype] = items
+            self._items[dtype] = np.frombuffer(self.octets, dtype, self._size // dtype.itemsize)
         return self._items[dtype]
 
     def array(self, dtype: np.dtype[Any], shape: tuple[int, ...], start: int) -> Array:
         """One array that begins at a byte, read-only."""
-        found: Array = np.ndarray(shape, dtype, self._memory, start)
-        found.flags.writeable = False
-        return found
-
-    @cached_property
-    def octets(self) -> memoryview:
-        return memoryview(self._memory).cast("B")
+        return np.ndarray(shape, dtype, self._bytes, start)
 
 
 class PlainRows:
