@@ -6,12 +6,14 @@ A store joins by one line in ``STORES``, a kind of column by one in ``KINDS``.
 from __future__ import annotations
 
 import gc
+import shutil
 import subprocess
 import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -402,3 +404,63 @@ def test_a_pass_goes_on_when_its_bucket_refuses(
         assert [int(x) for x in ds.snapshot(path, **options)] == expected
         assert ks.explain(ds, path).hit
     proxy.close()
+
+
+@pytest.mark.slow
+def test_a_pass_waits_for_a_bucket_that_comes_back(
+    s3_url: str, s3_endpoint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More refusals than a person would wait for, within the minute that a pass waits."""
+    monkeypatch.setattr(first_pass.FirstPass, "is_due", property(lambda self: self._added >= 50))
+    proxy = S3Proxy(s3_endpoint)
+    options: Any = {"endpoint": proxy.endpoint, "chunk_bytes": 200, "segment_bytes": 400}
+    ds = ks.Dataset.range(400).map(lambda x: x * 2)
+    proxy.rule = lambda seen, number: "503" if seen == "PutObject" and 6 <= number < 18 else None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert [int(x) for x in ds.snapshot(s3_url, **options)] == [2 * i for i in range(400)]
+    assert proxy.seen["PutObject"] > 18
+    assert ks.explain(ds, s3_url).hit
+    proxy.close()
+
+
+def takes_away(path: Path, how: str) -> None:
+    away = path.rename(f"{path}.away")
+    if how == "removed":
+        shutil.rmtree(away, ignore_errors=True)  # a writer may still write to it
+    elif how == "replaced by a file":
+        path.touch()
+
+
+@pytest.mark.parametrize("how", ["removed", "moved away", "replaced by a file"])
+@pytest.mark.parametrize("stopped", [False, True])
+@pytest.mark.parametrize("on_write_error", ["warn", "raise"])
+def test_a_place_that_vanishes_in_the_middle_of_a_pass_is_said(
+    tmp_path: Path, how: str, stopped: bool, on_write_error: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(first_pass.FirstPass, "is_due", property(lambda self: self._added >= 20))
+    path = tmp_path / "kept"
+    ds = ks.Dataset.range(300).map(lambda x: x * 2)
+    stored = ds.snapshot(path, on_write_error=on_write_error, chunk_bytes=80, segment_bytes=160)
+    got = []
+    with warnings.catch_warnings(record=True) as caught, ExitStack() as stack:
+        warnings.simplefilter("always")
+        if on_write_error == "raise":
+            stack.enter_context(pytest.raises(StorageError))
+        it = iter(stored)
+        for x in it:
+            got.append(int(x))
+            if len(got) == 100:
+                takes_away(path, how)
+            if stopped and len(got) == 200:
+                it.close()
+    if on_write_error == "warn":
+        assert got == [2 * i for i in range(200 if stopped else 300)]
+        assert len(caught) == 1, [str(each.message) for each in caught]
+        assert "not stored" in str(caught[0].message)
+    else:
+        assert got == [2 * i for i in range(len(got))]
+    if how == "replaced by a file":
+        path.unlink()
+    assert [int(x) for x in ds.snapshot(path)] == [2 * i for i in range(300)]
+    assert ks.explain(ds, path).hit

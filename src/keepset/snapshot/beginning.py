@@ -171,9 +171,10 @@ class Beginning(NamedTuple):
             facts["facts"] = state.appends[-1].commit.body.get("facts")
         sources = self.identity.sources
         keeper = None if sources is None else SourceKeeper(self.store, sources)
+        patient = self.store.patient()
         # Last, as it has a thread that ends when the pass does: storing the recipe may fail.
         recorder = Recorder(
-            self.store,
+            patient,
             run_id,
             node.compression,
             spec=spec,
@@ -183,7 +184,7 @@ class Beginning(NamedTuple):
             on_written=shown.add_written,
             patience_s=_PATIENCE_S,
         )
-        return FirstPass(self.log, state, run_id, recorder, lease, facts, keeper, shown)
+        return FirstPass(Log(patient), state, run_id, recorder, lease, facts, keeper, shown)
 
     def _recipe(self) -> Told:
         with self.identity.moment:

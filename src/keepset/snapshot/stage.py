@@ -136,10 +136,10 @@ class SnapshotStage(Node):
     def begin_pass(self) -> PassIdentity:
         return PassIdentity(self)
 
-    def goes_on_without(self, error: StorageError) -> bool:
+    def goes_on_without(self, error: StorageError, *, has_begun: bool = False) -> bool:
         """Whether a pass goes on if its elements cannot be stored because of an error."""
         may_compute = self.mode in ("auto", "write") and self.on_write_error == "warn"
-        return may_compute and cannot_be_stored(error, self.root().url)
+        return may_compute and cannot_be_stored(error, self.root().url, was_there=has_begun)
 
     def root(self) -> Store:
         return open_store(self.path, **(self.store_options or {}))

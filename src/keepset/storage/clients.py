@@ -23,6 +23,8 @@ _OF_THE_CONNECTION = (
 )
 
 _PATIENCE = timedelta(seconds=60)
+# A person who waits hears after some tries. A pass that writes in the background uses up the time.
+_MOST_RETRIES = {False: 10, True: 1000}
 
 _in_memory: dict[str, MemoryStore] = {}
 _in_memory_lock = threading.Lock()
@@ -80,8 +82,15 @@ def _sorted_out(options: dict[str, Any]) -> dict[str, Any]:
     return {**others, "client_options": {**options.get("client_options", {}), **connection}}
 
 
-def client_of(scheme: str, base: str, options: dict[str, Any]) -> Any:
-    """What obstore needs to reach a bucket; the same store for the same name in memory."""
+def client_of(scheme: str, base: str, options: dict[str, Any], *, patient: bool = False) -> Any:
+    """What obstore needs to reach a bucket; the same store for the same name in memory.
+
+    Args:
+        scheme: One of ``SCHEMES``.
+        base: The URL of the bucket.
+        options: Those of obstore for the kind of store.
+        patient: Whether to repeat requests until a minute has gone by, and not only some times.
+    """
     from obstore.store import HTTPStore, MemoryStore, from_url
 
     if scheme == "memory":
@@ -98,7 +107,8 @@ def client_of(scheme: str, base: str, options: dict[str, Any]) -> Any:
             # What create() stands on, so the environment shall not switch it off.
             options = {"conditional_put": "etag", **options}
         # A network that is down for longer is an error, and not a program that hangs.
-        return from_url(base, **{"retry_config": {"retry_timeout": _PATIENCE}, **options})
+        retry = {"retry_timeout": _PATIENCE, "max_retries": _MOST_RETRIES[patient]}
+        return from_url(base, **{"retry_config": retry, **options})
     except Exception as error:
         raise InvalidArgumentError(
             f"cannot open {base} with {sorted(options)}: {_reason(error)}"

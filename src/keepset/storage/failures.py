@@ -36,19 +36,25 @@ def is_full(error: StorageError) -> bool:
     return error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
-# The place was named wrongly, or cannot be what is needed of it. Time does not mend that.
-_WRONG_PLACE = {
-    *(errno.EINVAL, errno.EISDIR, errno.ENAMETOOLONG, errno.ENOENT, errno.ENOTDIR, errno.ENOTSUP),
-}
+# The place cannot be what is needed of it. Time does not mend that.
+_WRONG_PLACE = {errno.EINVAL, errno.EISDIR, errno.ENAMETOOLONG, errno.ENOTSUP}
+# The place was named wrongly; or it is gone, if something was stored there before.
+_NO_PLACE = {errno.ENOENT, errno.ENOTDIR}
 
 
-def cannot_be_stored(error: StorageError, url: str) -> bool:
+def cannot_be_stored(error: StorageError, url: str, *, was_there: bool = False) -> bool:
     """Whether a place is full, locked or out of reach, so that a pass can go on without it.
 
     Not so for an error of another place, such as one that a stage of the pipeline reads.
+
+    Args:
+        error: What a store said.
+        url: The place.
+        was_there: Whether something was stored there before, by the same pass.
     """
-    is_there = bool(url) and f"{error.url}/".startswith(f"{url.rstrip('/')}/")
-    return error.errno not in _WRONG_PLACE and is_there
+    is_of_place = bool(url) and f"{error.url}/".startswith(f"{url.rstrip('/')}/")
+    wrong = _WRONG_PLACE if was_there else _WRONG_PLACE | _NO_PLACE
+    return is_of_place and error.errno not in wrong
 
 
 def missing(url: str) -> ObjectMissingError:

@@ -194,6 +194,11 @@ class ObjectStore(Store):
         below = self._key(prefix.removesuffix("/"))
         return ObjectStore(self._base, below, self._client, self._options, is_web=self._is_web)
 
+    def patient(self) -> ObjectStore:
+        scheme = self._base.partition("://")[0]
+        client = client_of(scheme, self._base, self._options, patient=True)
+        return ObjectStore(self._base, self._prefix, client, self._options, is_web=self._is_web)
+
     def _key(self, name: str) -> str:
         return f"{self._prefix}/{check_name(name)}" if self._prefix else check_name(name)
 

@@ -124,6 +124,10 @@ class Store(ABC):
             url=url,
         )
 
+    def patient(self) -> Store:
+        """The same place, for a writer in the background, which waits for a network to come back."""
+        return self
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.url!r})"
 

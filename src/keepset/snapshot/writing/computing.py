@@ -39,7 +39,7 @@ class KeepingStage(Protocol):
     @property
     def shard_func(self) -> Callable[..., Any] | None: ...
 
-    def goes_on_without(self, error: StorageError) -> bool:
+    def goes_on_without(self, error: StorageError, *, has_begun: bool = False) -> bool:
         """Whether a pass goes on if its elements cannot be stored because of an error."""
 
 
@@ -100,7 +100,7 @@ class Computing:
             raise
         self._pace.adapt(time.perf_counter() - began, chunk.own_bytes)
         if self._pass is not None and self._pass.lost:
-            self._stop_keeping(commit=False)  # so that nobody waits for it
+            self._leave(self._pass)
         if self._pass is not None:
             shards = self._shards(chunk)
             try:
@@ -136,13 +136,20 @@ class Computing:
             return None
         return shards_of(chunk, self._stage.shard_func, self._position)
 
+    def _leave(self, first: FirstPass) -> None:
+        """Store nothing more: another writer is ahead, or what was stored is gone."""
+        if first.removed is not None:
+            self._go_on_without(first.removed)
+        else:
+            self._stop_keeping(commit=False)  # so that nobody waits for it
+
     def _go_on_without(self, error: StorageError) -> None:
         """Store nothing more of this pass, because its place does not take it; elements still flow.
 
         What was committed stays, and the next pass goes on behind it.
         """
         first, stage = self._pass, self._stage
-        if stage is None or first is None or not stage.goes_on_without(error):
+        if stage is None or first is None or not stage.goes_on_without(error, has_begun=True):
             self._stop_keeping(commit=False)
             raise error
         self._pass = None
@@ -173,6 +180,9 @@ class Computing:
             self._withdraw(first, changed_text(changed, self._url))
             return
         first.complete(self.draws, moved.settled)
+        if first.removed is not None:
+            self._leave(first)
+            return
         self._remember(moved)
         self._stop_keeping(commit=False)
 
@@ -240,7 +250,12 @@ class Computing:
             try:
                 self._commit_rest()
             except StorageError as error:
-                if first is None or self._stage is None or not self._stage.goes_on_without(error):
+                stage = self._stage
+                if (
+                    first is None
+                    or stage is None
+                    or not stage.goes_on_without(error, has_begun=True)
+                ):
                     raise
                 warn_user(not_stored_text(error, self._url, first.committed))
 
@@ -253,6 +268,8 @@ class Computing:
     def _commit_rest(self) -> None:
         """Commit what was added since the last commit, as the consumer has stopped early."""
         first = self._pass
+        if first is not None and first.lost:
+            self._leave(first)
         if first is None or first.lost or not first.has_elements:
             self._stop_keeping(commit=False)
             self._forget_identity()

@@ -59,6 +59,8 @@ class FirstPass:
         self._added = 0
         self._start = state.appends[-1].stop if state.appends else 0
         self._lost = self._has_committed = False
+        # Why, if it is not because another writer got ahead.
+        self.removed: StorageError | None = None
         self._check_s = 0.0
         self._open = True
         self._before_last: State = {}
@@ -209,12 +211,24 @@ class FirstPass:
     def _add(self, kind: str, body: dict[str, Any]) -> None:
         if self._lost:
             return
-        self._lost = not self._log.extend(self._state, kind, self._run, body)
-        if not self._lost:
-            self._has_committed = True
-            _log.debug(
-                "commit %d of %s: %s", self._state.next_number - 1, self._log.store.url, kind
+        url = self._log.store.url
+        if not self._log.extend(self._state, kind, self._run, body):
+            self._note_loss(url)
+            self._lost = True
+            return
+        self._has_committed = True
+        _log.debug("commit %d of %s: %s", self._state.next_number - 1, url, kind)
+
+    def _note_loss(self, url: str) -> None:
+        """Find out why nothing more can be added to the log."""
+        now = self._log.state()
+        if now.last is None or now.removal is not None:
+            self._state = now
+            self.removed = StorageError(
+                f"{url} was removed, or moved, while elements were stored there", url=url
             )
+        else:
+            _log.info("pass-through: another process has gone on with %s", url)
 
     def close(self, draws: Callable[[], dict[str, Any]] | None = None) -> None:
         """Stop; with ``draws``, what was added is committed first.
