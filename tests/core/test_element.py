@@ -351,11 +351,24 @@ def test_arrays_of_other_classes_are_plain_elements(tmp_path: Path) -> None:
         assert [len(each) for each in ds.batch(2)] == [2, 2]
 
 
-def test_a_memory_map_that_is_read_only_is_not_copied(tmp_path: Path) -> None:
+def test_what_a_function_takes_of_a_memory_map_is_copied(tmp_path: Path) -> None:
+    # Another map of the file, or another process, may write to it.
     np.save(tmp_path / "a.npy", np.arange(12.0).reshape(4, 3))
     mapped = np.load(tmp_path / "a.npy", mmap_mode="r")
     [first, *_] = ks.Dataset.range(4).map(lambda i: mapped[i])
-    assert np.shares_memory(first, mapped)
+    assert not np.shares_memory(first, mapped)
+
+
+def test_what_is_loaded_is_handed_on_without_a_copy(tmp_path: Path) -> None:
+    ks.Dataset.range(4).map(lambda x: np.full(3, x)).save(tmp_path, None)
+    given = []
+
+    def hand_on(array: Any) -> Any:
+        given.append(array)
+        return array
+
+    for element in ks.load(tmp_path).map(hand_on):
+        assert np.shares_memory(element, given[-1])
 
 
 def test_a_mask_is_not_lost() -> None:

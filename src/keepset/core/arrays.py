@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import mmap
 import sys
 from sys import getrefcount
 from typing import Any, Final
@@ -112,12 +113,21 @@ def lent_view(array: Array) -> Array:
     return np.asarray(Lent(array)).view(array.dtype)
 
 
+class MappedFile(mmap.mmap):
+    """A file that the library has mapped to be read, and that nothing rewrites.
+
+    So it is told from one that a user has mapped, and may write to by other ways.
+    """
+
+
 def _is_locked(buffer: Any) -> bool:
-    """Whether a buffer cannot be written: one of Arrow, a file that is mapped."""
+    """Whether nothing can write to a buffer: one of Arrow, or a file of ours that is mapped."""
+    if isinstance(buffer, mmap.mmap) and not isinstance(buffer, MappedFile):
+        return False
     try:
         return memoryview(buffer).readonly
     except (TypeError, ValueError, BufferError):
-        return True  # it has no bytes to write to, or none any more
+        return False  # who can write to it is not known: an array of Arrow, a tensor
 
 
 def is_fixed(array: Array) -> bool:

@@ -28,6 +28,7 @@ from typing import Any
 
 import numpy as np
 
+from keepset.core.arrays import MappedFile
 from keepset.core.chunk import Chunk
 from keepset.core.column import Column, column_spec
 from keepset.core.dtypes import Array, string
@@ -137,7 +138,7 @@ class ChunkFileReader:
             self.identity = file_identity(facts)
             if facts.st_size < 2 * _ENDS_SIZE:
                 raise self._damage("the file", 0, f"has only {facts.st_size} bytes")
-            mapped = mmap.mmap(file.fileno(), facts.st_size, access=mmap.ACCESS_READ)
+            mapped = MappedFile(file.fileno(), facts.st_size, access=mmap.ACCESS_READ)
             self._bytes: Array = np.frombuffer(mapped, np.uint8)
         self._verified: set[int] = set()
         self._check_head()

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any
 
+from keepset.core.arrays import MappedFile
 from keepset.errors import InvalidArgumentError
 from keepset.storage.durable import TemporaryFile, make_folder, name_if_free, sync_folder
 from keepset.storage.failures import failed, missing, reading, writing
@@ -268,7 +269,7 @@ def _mapped(descriptor: int) -> mmap.mmap:
     # A mapping lives without its file being open, and there may be more segments than a process
     # may have open files; older Pythons keep a descriptor all the same.
     options: dict[str, Any] = {"trackfd": False} if sys.version_info >= (3, 13) else {}
-    return mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ, **options)
+    return MappedFile(descriptor, 0, access=mmap.ACCESS_READ, **options)
 
 
 def _walk(

@@ -125,7 +125,7 @@ class Store(ABC):
         )
 
     def patient(self) -> Store:
-        """The same place, for a writer in the background, which waits for a network to come back."""
+        """The same place, for a writer in the background, which waits for a network."""
         return self
 
     def __repr__(self) -> str:
