@@ -221,3 +221,17 @@ def test_a_type_that_is_given_is_taken_at_its_word(form: str, tmp_path: Path) ->
     for number, dtype in ((300, "uint8"), (-1, "uint64"), (1.5, "int64"), (2**63, "int64")):
         with pytest.raises(ks.CorruptRecordError, match=f"which is no {dtype}"):
             found(number, dtype)
+
+
+def test_a_number_beyond_the_range_of_floats_is_an_error_and_the_word_for_it_is_not(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "some.csv"
+    for text in ("1e400", "-1.5E+999", ".5e500"):
+        path.write_text(f"x\n0.5\n{text}\n")
+        with pytest.raises(ks.CorruptRecordError, match=r"line 3: 'x' has"):
+            list(ks.read_csv(path))
+    path.write_text("x\n0.5\ninf\n1e300\n1e-400\n")
+    assert [float(row["x"]) for row in ks.read_csv(path)] == [0.5, np.inf, 1e300, 0.0]
+    path.write_text("x\n0.5\n1e400\n")
+    assert [float(row["x"]) for row in ks.read_csv(path, types={"x": "float64"})] == [0.5, np.inf]

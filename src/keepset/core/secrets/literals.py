@@ -122,6 +122,10 @@ class _Masking(ast.NodeTransformer):
         return ast.copy_location(ast.Constant(new), node)
 
 
+# Methods of a text whose arguments become part of what they return.
+_ASSEMBLING = ("format", "format_map", "join", "replace")
+
+
 def _constants(node: ast.AST | None) -> Iterator[ast.Constant]:
     """The literals that may be part of a value, and not those that only say where it is."""
     match node:
@@ -163,8 +167,9 @@ def _direct_constants(node: ast.AST | None) -> Iterator[ast.Constant]:
             inner = items
         case ast.IfExp(body=body, orelse=other):
             inner = [body, other]
-        case ast.Call(func=ast.Attribute(value=ast.Constant() as text)):
-            inner = [text]  # "...".encode()
+        case ast.Call(func=ast.Attribute(value=ast.Constant() as text, attr=method), args=given):
+            # "...".encode(), but "".join(["...", "..."])
+            inner = [text, *given] if method in _ASSEMBLING else [text]
         case ast.Call(args=arguments):
             called = called_name(node)
             if called in PASSING | WITH_DEFAULT:

@@ -35,6 +35,7 @@ from keepset.exchange.tables.text_blocks import (
 from keepset.exchange.tables.text_table import TextTable
 from keepset.exchange.tables.whole_numbers import (
     all_whole,
+    has_overflow,
     is_exact,
     is_whole,
     may_be_rounded,
@@ -255,9 +256,11 @@ class _CsvRows(TextTable):
     def _check_whole(self, numbers: pa.ChunkedArray, name: str, data: bytes) -> None:
         """An error if the text has a whole number that is not what was read."""
         if name in self._exact and may_be_rounded(numbers):
-            large = whole_numbers(self._form.texts(data, self._head.names, name))
-            if not all(map(is_exact, large)):
+            texts = self._form.texts(data, self._head.names, name)
+            if not all(map(is_exact, whole_numbers(texts))):
                 raise pa.ArrowInvalid(f"{name} has a whole number that float64 may round")
+            if has_overflow(numbers, texts):
+                raise pa.ArrowInvalid(f"{name} has a number that is too large for float64")
 
     def complaint(self, record: bytes) -> str:
         names = self._head.names

@@ -6,6 +6,7 @@ numbers holds any that are large, their texts are looked at.
 
 from __future__ import annotations
 
+import math
 from typing import Any, Final
 
 import pyarrow as pa
@@ -15,6 +16,7 @@ import pyarrow.compute as pc
 _EXACT: Final = 1 << 53
 LARGE_DIGITS: Final = 16  # that any other one has at least
 _WHOLE: Final = r"^[ \t]*[+-]?[0-9]+[ \t]*$"
+_WITH_EXPONENT: Final = r"^[ \t]*[+-]?[0-9]*[.]?[0-9]*[eE][+]?[0-9]+[ \t]*$"
 _SMALLEST, _LARGEST, _LARGEST_UNSIGNED = -(1 << 63), (1 << 63) - 1, (1 << 64) - 1
 
 
@@ -26,6 +28,14 @@ def may_be_rounded(numbers: Any) -> bool:
     bounds = pc.min_max(numbers)
     low, high = bounds["min"].as_py(), bounds["max"].as_py()
     return low is not None and (low <= -_EXACT or high >= _EXACT)
+
+
+def has_overflow(numbers: Any, texts: Any) -> bool:
+    """Whether some text is a number, and not the word for it, that was read as an infinite one."""
+    if not pc.any(pc.is_inf(numbers)).as_py():
+        return False
+    long = texts.filter(pc.match_substring_regex(texts, _WITH_EXPONENT))
+    return any(math.isinf(float(each)) for each in pc.unique(long).to_pylist())
 
 
 def all_whole(texts: Any) -> bool:
