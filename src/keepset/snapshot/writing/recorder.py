@@ -13,6 +13,7 @@ from contextlib import suppress
 
 import numpy as np
 
+from keepset.core.checksum import crc32c_function
 from keepset.core.chunk import Chunk
 from keepset.core.dtypes import Array
 from keepset.core.spec import Spec
@@ -66,6 +67,7 @@ class Recorder:
         holds_views: bool = False,
         patience_s: float = 0.0,
     ) -> None:
+        crc32c_function()  # imported now: later there may be no file descriptor left for that
         self._patience = Patience(patience_s)
         self._chunk_bytes, self._holds_views = chunk_bytes, holds_views
         self._staged: dict[int, Staging] = {}
