@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from keepset.core.dtypes import Array, as_dtype, is_numeric, storage_dtype
+from keepset.core.dtypes import Array, as_dtype, is_marked, is_numeric, storage_dtype
 from keepset.errors import ElementError
 
 # All whole numbers below are exact as float64.
@@ -42,6 +42,13 @@ def as_array(value: Any) -> Array:
             "strings"
         )
     return native
+
+
+def as_leaf_array(value: Any) -> Array:
+    """As :func:`as_array`, but arrays that the library made to hold ``str`` stay as they are."""
+    if type(value) is np.ndarray and is_marked(value):
+        return value
+    return as_array(value)
 
 
 def _plain(value: Array) -> Array:
