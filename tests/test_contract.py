@@ -90,6 +90,17 @@ def lengths(x: Any) -> Any:
 
 
 VARIABLE = ks.TensorSpec([None], "int64")
+WORD, WORDS = ks.TensorSpec([], "text"), ks.TensorSpec([None], "text")
+
+
+def words(count: int) -> Dataset:
+    """Texts of unequal lengths, some of them empty."""
+    return Dataset.range(count).map(lambda x: "ä" * (int(x) % 3), output_signature=WORD)
+
+
+def lists_of_words(count: int) -> Dataset:
+    """Lists of texts, some of them empty."""
+    return Dataset.range(count).map(lambda x: ["é"] * (int(x) % 3), output_signature=WORDS)
 
 
 def rows(count: int) -> Dataset:
@@ -221,6 +232,15 @@ ROWWISE = [
     case("enumerate", lambda: Dataset.range(3).enumerate(7), [(7, 0), (8, 1), (9, 2)]),
     case("enumerate rows", lambda: Dataset.range(3).map(double).enumerate(), [(0, 0), (1, 2), (2, 4)]),
     case("unique", lambda: Dataset.range(20).map(lambda x: x * x % 7).unique(), [0, 1, 4, 2]),
+    case("map text", lambda: words(4), ["", "ä", "ää", ""]),
+    case("map lists of text", lambda: lists_of_words(7)),
+    case("batch text", lambda: words(5).batch(2)),
+    case("shuffle text", lambda: words(9).shuffle(4, 1), **RESHUFFLED),
+    case("cache text", lambda: lists_of_words(7).cache()),
+    case("padded_batch text", lambda: lists_of_words(5).padded_batch(2)),
+    case("ragged_batch text", lambda: lists_of_words(5).ragged_batch(2)),
+    case("unbatch text", lambda: words(5).batch(2).unbatch()),
+    case("unique text", lambda: words(9).unique(), ["", "ä", "ää"]),
     case("unique strings", lambda: Dataset.from_tensor_slices(["a", "b", "a", "c", "b"]).unique(), ["a", "b", "c"]),
     case("ignore_errors", lambda: Dataset.range(9).map(fail_at(0, 4, 5, 8)).ignore_errors(), [1, 2, 3, 6, 7]),
     case("ignore_errors threads", lambda: Dataset.range(30).map(fail_at(4, 5, 20), 3).ignore_errors(), [x for x in range(30) if x not in (4, 5, 20)]),

@@ -45,7 +45,7 @@ def test_specs_of_text_are_their_own() -> None:
     assert WORD.is_compatible_with("ä")
     assert not WORD.is_compatible_with(b"a")
     assert not ks.TensorSpec((), ks.string).is_compatible_with("a")
-    with pytest.raises(ks.ElementError, match=r"text is str in one and bytes in the other"):
+    with pytest.raises(ks.ElementError, match=r"text is str in one, bytes in the other"):
         common_supertype([WORD, ks.TensorSpec((), ks.string)])
 
 
@@ -162,7 +162,7 @@ def test_str_and_bytes_are_not_mixed() -> None:
     mixed = ks.Dataset.range(2).interleave(lambda i: [words(), in_bytes][int(i)], cycle_length=2)
     with pytest.raises(ks.ElementError, match=r"dtype=text.*dtype=string"):
         list(mixed.batch(4))
-    with pytest.raises(ks.ElementError, match="str in one and bytes in the other"):
+    with pytest.raises(ks.ElementError, match="str in one, bytes in the other"):
         list(
             mixed.map(lambda x: x, output_signature=ks.TensorSpec((), "string")).zip(words())
             and mixed.shuffle(8, seed=1).batch(8)

@@ -81,6 +81,12 @@ class LeafSpec:
         object.__setattr__(changed, "shape", shape)
         return changed
 
+    def with_dtype(self, dtype: DType) -> LeafSpec:
+        """The same spec with another dtype."""
+        changed = copy(self)
+        object.__setattr__(changed, "dtype", dtype)
+        return changed
+
     def batched(self, size: int | None) -> LeafSpec:
         """The spec of several such leaves stacked along a new first dimension."""
         return self.with_shape(None if self.shape is None else (size, *self.shape))
