@@ -3,15 +3,18 @@
 import copy
 import pickle
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import keepset as ks
+import keepset.tf as tf
 from keepset.core.dtypes import as_dtype, dtype_of, join_arrays, text_array
 from keepset.core.element_json import element_from_json, element_to_json
 from keepset.core.spec import common_supertype, spec_from_json, spec_of, spec_to_json
+from keepset.snapshot.identity.pipeline_identity import identify
 from keepset.testing import assert_elements_equal
 
 WORDS = ["a", "", "zä", "\x00", "日本語", "🎉"]
@@ -45,7 +48,7 @@ def test_specs_of_text_are_their_own() -> None:
     assert WORD.is_compatible_with("ä")
     assert not WORD.is_compatible_with(b"a")
     assert not ks.TensorSpec((), ks.string).is_compatible_with("a")
-    with pytest.raises(ks.ElementError, match=r"text is str in one, bytes in the other"):
+    with pytest.raises(ks.ElementError, match=r"text is str in one and bytes in the other"):
         common_supertype([WORD, ks.TensorSpec((), ks.string)])
 
 
@@ -66,7 +69,10 @@ def test_an_array_without_items_is_still_one_of_text() -> None:
 def test_what_functions_return_is_bytes_unless_text_is_promised() -> None:
     assert list(words().map(lambda word: word)) == [word.encode() for word in WORDS]
     assert next(iter(words().map(lambda word: word + "!", output_signature=WORD))) == "a!"
-    assert next(iter(lists().map(lambda row: row))).tolist() == [b"a"]
+    rows = list(lists().map(lambda row: row))
+    assert rows[0].tolist() == [b"a"]
+    # Also where there are no items that say so.
+    assert {spec_of(row).dtype for row in rows} == {ks.string}
     ragged = lists().ragged_batch(2).map(lambda row: row)
     assert next(iter(ragged)).to_list() == [[b"a"], []]
 
@@ -162,7 +168,7 @@ def test_str_and_bytes_are_not_mixed() -> None:
     mixed = ks.Dataset.range(2).interleave(lambda i: [words(), in_bytes][int(i)], cycle_length=2)
     with pytest.raises(ks.ElementError, match=r"dtype=text.*dtype=string"):
         list(mixed.batch(4))
-    with pytest.raises(ks.ElementError, match="str in one, bytes in the other"):
+    with pytest.raises(ks.ElementError, match="str in one and bytes in the other"):
         list(
             mixed.map(lambda x: x, output_signature=ks.TensorSpec((), "string")).zip(words())
             and mixed.shuffle(8, seed=1).batch(8)
@@ -188,3 +194,26 @@ def test_a_pass_over_text_goes_on_where_it_was() -> None:
     it = ds.iterate()
     first = next(it)
     assert_elements_equal([first, *ds.iterate(it.state())], list(ds))
+
+
+def test_the_promise_of_text_counts_for_the_fingerprint_and_is_in_recipes() -> None:
+    in_bytes = ks.Dataset.range(3).map(str, output_signature=ks.TensorSpec((), ks.string))
+    as_text = ks.Dataset.range(3).map(str, output_signature=WORD)
+    assert identify(in_bytes._node).fingerprint != identify(as_text._node).fingerprint
+    padded = lists().padded_batch(3, padding_values="-")
+    for ds in (as_text, padded):
+        for written in (ds.to_recipe().to_yaml(), ds.to_recipe().to_json()):
+            again = ks.from_recipe(ks.Recipe.parse(written), trust=True, on_change="error")
+            assert_elements_equal(list(ds), list(again))
+            assert again.element_spec == ds.element_spec
+
+
+def test_tensors_of_keepset_tf_are_bytes(tmp_path: Path) -> None:
+    words().batch(3).save(str(tmp_path / "a"))
+    batches = list(tf.data.Dataset.load(str(tmp_path / "a")))
+    assert [item for batch in batches for item in batch.numpy().tolist()] == [
+        word.encode() for word in WORDS
+    ]
+    assert [tensor.numpy() for tensor in tf.data.Dataset.load(str(tmp_path / "a")).unbatch()][
+        2
+    ] == ("zä".encode())

@@ -174,7 +174,7 @@ def _with_whole_numbers(array: Array, values: list[Any] | tuple[Any, ...]) -> Ar
 
 def _array_of_bytes(array: Array) -> Array:
     items = array.ravel().tolist()
-    if array.dtype == object and set(map(type, items)) <= {bytes}:
+    if array.dtype == object and set(map(type, items)) <= {bytes} and not is_marked(array):
         return array  # the usual case, without looking at each one
     result = np.empty(array.shape, dtype=object)
     flat = result.reshape(-1)

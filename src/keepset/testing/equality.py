@@ -143,9 +143,8 @@ def _names(structure: Structure) -> list[str]:
 
 def _described(name: str, one: Any, other: Any, difference: str) -> LeafDifference:
     shapes = [getattr(each, "shape", None) for each in (one, other)]
-    dtypes = [getattr(each, "dtype", None) for each in (one, other)]
     is_array = all(isinstance(each, np.ndarray) for each in (one, other))
-    if is_array and shapes[0] == shapes[1] and dtypes[0] == dtypes[1]:
+    if is_array and shapes[0] == shapes[1] and dtype_of(one) == dtype_of(other):
         same = np.asarray((one == other) | ((one != one) & (other != other)), bool)
         at = tuple(map(int, np.argwhere(~same)[0]))
         where = f" at {list(at)} ({difference})" if at else ""

@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from keepset.snapshot.identity.pipeline_identity import identify
 
 import keepset as ks
 from keepset.exchange.text import lines
+from keepset.snapshot.identity.pipeline_identity import identify
 from keepset.storage import open_store
 from keepset.testing import assert_elements_equal, check_dataset
 
