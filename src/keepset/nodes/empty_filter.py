@@ -10,11 +10,14 @@ from itertools import islice
 from types import CodeType
 from typing import Any, Final
 
+import numpy as np
+
 from keepset.core.chunk import Chunk
 from keepset.core.column import Column
 from keepset.core.dtypes import DType, dtype_of, string, text
 from keepset.core.jagged import Jagged
-from keepset.core.spec import LeafSpec, spec_of
+from keepset.core.ragged import Ragged
+from keepset.core.sparse import Sparse
 from keepset.core.warn import warn_user
 from keepset.nodes.returned import place_of
 
@@ -69,10 +72,17 @@ def holds_bytes(chunk: Chunk) -> bool:
 
 
 def _dtype_of(column: Column) -> DType | None:
-    if isinstance(column, list):
-        spec = spec_of(column[0]) if column else None
-        return spec.dtype if isinstance(spec, LeafSpec) else None
-    return dtype_of(column.values if isinstance(column, Jagged) else column)
+    if isinstance(column, Jagged):
+        return dtype_of(column.values)
+    leaf: Any = column[0] if isinstance(column, list) else column
+    if isinstance(leaf, Ragged | Sparse):
+        return leaf.dtype
+    if isinstance(leaf, np.ndarray | np.generic):
+        return dtype_of(leaf)
+    # Not by a spec: that of a data set may have to be found by running it.
+    if isinstance(leaf, bytes):
+        return string
+    return text if isinstance(leaf, str) else None
 
 
 def compared_str(function: Callable[..., Any]) -> str | None:
