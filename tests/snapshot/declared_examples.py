@@ -553,6 +553,7 @@ EXAMPLES: dict[str, Example] = {
             "columns": ("x",),
             "missing": {"x": 7},
             "types": {"x": np.float32},
+            "encoding": "utf-8",
             "features": Unseen(None),
             "class_names": Unseen(("a", "b")),
             **STORE,

@@ -12,7 +12,7 @@ from keepset.exchange.arrow.file import ReadArrow
 from keepset.exchange.tables.csv import ReadCsv
 from keepset.exchange.tables.json_lines import ReadJsonLines
 from keepset.exchange.tables.parquet import ReadParquet
-from keepset.exchange.text.codec_names import check_utf8, codec_named
+from keepset.exchange.text.codec_names import check_utf8, encoding_name
 
 
 def read_parquet(
@@ -232,8 +232,3 @@ def dtype_names(types: Mapping[str, Any] | None) -> dict[str, str] | None:
     if not types:
         return None
     return {name: dtype_name(as_dtype(dtype)) for name, dtype in types.items()}
-
-
-def encoding_name(encoding: str | None) -> str | None:
-    """The name of an encoding as Python spells it, in which form a stage keeps it."""
-    return None if encoding is None else codec_named(encoding)

@@ -7,7 +7,7 @@ from typing import Any
 from keepset.dataset import Dataset
 from keepset.dataset.arguments import whole_number
 from keepset.dataset.named_files import Files, named_files
-from keepset.dataset.table_files import encoding_name
+from keepset.exchange.text.codec_names import encoding_name
 from keepset.exchange.text.fixed_length import ReadFixedLength
 from keepset.exchange.text.lines import ReadText
 

@@ -23,6 +23,11 @@ def codec_named(encoding: str) -> str:
     return codec.name
 
 
+def encoding_name(encoding: str | None) -> str | None:
+    """The name of an encoding as Python spells it, in which form a stage keeps it."""
+    return None if encoding is None else codec_named(encoding)
+
+
 def check_utf8(kind: str, encoding: str | None) -> None:
     """Refuse any other encoding than UTF-8, for formats that have no other."""
     if encoding is not None and codec_named(encoding) != UTF8[0]:
