@@ -327,9 +327,10 @@ def _common_pair(one: Spec, other: Spec) -> Spec:
     return structure.build(leaves)
 
 
-def mixing_advice(one: LeafSpec, other: LeafSpec) -> str:
+def mixing_advice(one: Spec, other: Spec) -> str:
     """What to do about ``str`` and ``bytes`` in one place; empty where it is something else."""
-    if {one.dtype, other.dtype} != {string, text}:
+    dtypes = {spec.dtype for spec in (one, other) if isinstance(spec, LeafSpec)}
+    if dtypes != {string, text}:
         return ""
     return (
         "text is str in one and bytes in the other: pass encoding= to both readers, or to neither"
