@@ -3,6 +3,7 @@
 import itertools
 import json
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.model import MANY, PLAIN, Pipeline, Rows, pipelines
@@ -10,6 +11,9 @@ from tests.model import MANY, PLAIN, Pipeline, Rows, pipelines
 import keepset as ks
 from keepset.core.spec import is_compatible, map_spec
 from keepset.testing import assert_elements_equal, assert_same_elements, check_dataset
+
+# Many of them hold a filter that passes nothing.
+pytestmark = pytest.mark.filterwarnings("ignore:.*passed none of its")
 
 
 @given(pipelines())

@@ -4,7 +4,7 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from keepset.core.dtypes import string
+from keepset.core.dtypes import string, text
 from keepset.core.iterate import DatasetIterator
 from keepset.core.node import INFINITE as INFINITE_CARDINALITY
 from keepset.core.node import UNKNOWN as UNKNOWN_CARDINALITY
@@ -188,6 +188,7 @@ __all__ = [
     "set_seed",
     "snapshot",
     "string",
+    "text",
 ]
 
 # Names that are not needed to build a pipeline, and that import takes no time for.

@@ -127,6 +127,31 @@ def save_kinds(path: Path) -> None:
     of([every_kind(i) for i in range(3)]).save(path)
 
 
+def save_text(path: Path) -> None:
+    """Strings that are ``str``, of each kind of leaf, some without items."""
+    words = ["", "zo\u00eb \0", "\U0001f389" * 2]
+    spec = {
+        "text": ks.TensorSpec([], ks.text),
+        "texts": ks.TensorSpec([2], ks.text),
+        "some": ks.TensorSpec([None], ks.text),
+        "any rank": ks.TensorSpec(None, ks.text),
+        "ragged": ks.RaggedTensorSpec([None, None], ks.text),
+        "sparse": ks.SparseTensorSpec([None], ks.text),
+    }
+    rows = [
+        {
+            "text": word,
+            "texts": [word, "a"],
+            "some": [word] * i,
+            "any rank": word if i else [[word]],
+            "ragged": ks.Ragged.from_rows([[word] * n for n in range(i + 2)]),
+            "sparse": ks.Sparse([[i]], [word], [4]),
+        }
+        for i, word in enumerate(words)
+    ]
+    ks.Dataset.from_generator(lambda: iter(rows), output_signature=spec).save(path)
+
+
 def save_none(path: Path) -> None:
     mixture().save(path, None, chunk_bytes=100, segment_bytes=1500)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from keepset.core.dtypes import is_text
 from keepset.core.ragged import Ragged
 from keepset.core.sparse import Sparse
 
@@ -32,11 +33,15 @@ def plain(element: Any) -> Any:
         return {"sparse": parts}
     if isinstance(element, bytes):
         return {"string": element.hex()}
+    if isinstance(element, str):
+        return {"text": element.encode().hex()}
     return _array(np.asarray(element), isinstance(element, np.ndarray))
 
 
 def _array(array: Any, is_array: bool) -> Any:
     facts = {"dtype": array.dtype.name, "shape": list(array.shape)}
+    if array.dtype == object and is_text(array):
+        return {"texts": [item.encode().hex() for item in array.ravel()], "shape": facts["shape"]}
     if array.dtype == object:
         return {"strings": [item.hex() for item in array.ravel()], "shape": list(array.shape)}
     if sys.byteorder != "little":

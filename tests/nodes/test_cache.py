@@ -96,6 +96,7 @@ def test_functions_are_called_once_over_two_passes(place: Callable[..., Cache]) 
     assert function.calls == 1000
 
 
+@pytest.mark.filterwarnings("ignore:.*passed none of its")
 def test_an_empty_data_set_is_kept_too(place: Callable[..., Cache]) -> None:
     function = Counted(lambda x: False)
     kept = place(Filter(parent=numbers(10), predicate=function))

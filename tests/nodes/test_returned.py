@@ -71,6 +71,7 @@ BAD: list[Any] = [None, [False], [], (), "yes", b"", 0.0, np.float32(1), 2, np.i
 BAD += [np.array([True]), np.array([True, False]), np.zeros(0, bool), np.array(2), object()]
 
 
+@pytest.mark.filterwarnings("ignore:.*passed none of its")
 @pytest.mark.parametrize("method", ["filter", "take_while"])
 @pytest.mark.parametrize("value", GOOD, ids=repr)
 def test_a_predicate_returns_one_truth_value(method: str, value: Any) -> None:

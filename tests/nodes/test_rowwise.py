@@ -50,6 +50,7 @@ def by_loop(size: int, stages: list[str], log: list[Call]) -> list[int]:
     return out
 
 
+@pytest.mark.filterwarnings("ignore:.*passed none of its")
 @given(size=st.integers(0, 60), stages=st.lists(st.sampled_from(sorted(STAGES)), max_size=6))
 def test_functions_are_called_as_a_plain_loop_would_call_them(size: int, stages: list[str]) -> None:
     log: list[Call] = []

@@ -507,7 +507,13 @@ EXAMPLES: dict[str, Example] = {
     ),
     "read_arrow": Example(
         lambda folder: ks.read_arrow(foreign(folder, "arrow"), missing={"x": 0}),
-        lambda _: {"columns": ("x",), "missing": {"x": 7}, "types": {"x": np.float32}, **STORE},
+        lambda _: {
+            "columns": ("x",),
+            "missing": {"x": 7},
+            "types": {"x": np.float32},
+            "encoding": "utf-8",
+            **STORE,
+        },
     ),
     "read_csv": Example(
         lambda folder: ks.read_csv(content(folder, "a.csv", CSV), on_bad_row="skip"),
@@ -520,7 +526,7 @@ EXAMPLES: dict[str, Example] = {
             "quote": "'",
             "null_values": Together(null_values=("a",), missing={"y": b"?"}),
             "on_bad_row": "error",
-            "encoding": Unseen("latin-1"),
+            "encoding": "latin-1",
             **STORE,
         },
     ),
@@ -547,6 +553,7 @@ EXAMPLES: dict[str, Example] = {
             "columns": ("x",),
             "missing": {"x": 7},
             "types": {"x": np.float32},
+            "encoding": "utf-8",
             "features": Unseen(None),
             "class_names": Unseen(("a", "b")),
             **STORE,
@@ -575,7 +582,7 @@ EXAMPLES: dict[str, Example] = {
             "missing": {"y": b"none"},
             "types": {"x": np.float32},
             "on_bad_row": "error",
-            "encoding": Unseen("latin-1"),
+            "encoding": "latin-1",
             **STORE,
         },
     ),
@@ -589,11 +596,22 @@ EXAMPLES: dict[str, Example] = {
     ),
     "read_parquet": Example(
         lambda folder: ks.read_parquet(foreign(folder, "parquet"), missing={"x": 0}),
-        lambda _: {"columns": ("x",), "missing": {"x": 7}, "types": {"x": np.float32}, **STORE},
+        lambda _: {
+            "columns": ("x",),
+            "missing": {"x": 7},
+            "types": {"x": np.float32},
+            "encoding": "utf-8",
+            **STORE,
+        },
     ),
     "read_text": Example(
         lambda folder: ks.read_text(content(folder, "a.gz", gzip.compress(LINES, mtime=0))),
-        lambda _: {"compression_type": "", "columns": Unseen(()), **STORE},
+        lambda _: {
+            "compression_type": "",
+            "encoding": "utf-8",
+            "columns": Unseen(()),
+            **STORE,
+        },
     ),
     "read_webdataset": Example(
         raw_samples, lambda _: {"columns": ("cls",), "has_origin": False, **STORE}

@@ -160,7 +160,7 @@ def _host_array(leaf: Any) -> Array:
     """A leaf as JAX will have it, while it is still in the memory of the host."""
     if isinstance(leaf, Ragged | Sparse):
         raise ElementError(f"JAX has no counterpart of a {type(leaf).__name__}; {_UNEVEN}")
-    if isinstance(leaf, bytes):
+    if isinstance(leaf, bytes | str):
         check_dtype(string)
     if not isinstance(leaf, np.ndarray | np.generic):
         raise ElementError(f"JAX has no counterpart of a {type(leaf).__name__}; {_NOT_NUMBERS}")

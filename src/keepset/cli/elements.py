@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from keepset.cli.printable import printable
-from keepset.core.dtypes import Array
+from keepset.core.dtypes import Array, dtype_name, dtype_of, is_text
 from keepset.core.ragged import Ragged
 from keepset.core.sparse import Sparse
 from keepset.core.structure import Structure, record_fields, structure_of
@@ -46,13 +46,13 @@ def element_lines(element: Any) -> list[str]:
 
 
 def _type_text(leaf: Any) -> str:
-    if isinstance(leaf, bytes):
-        return "string"
+    if isinstance(leaf, bytes | str):
+        return "text" if isinstance(leaf, str) else "string"
     if isinstance(leaf, Ragged):
         return f"{leaf.dtype.name} ragged"
     if isinstance(leaf, Sparse):
         return f"{leaf.dtype.name} sparse"
-    name = "string" if leaf.dtype == object else leaf.dtype.name
+    name = dtype_name(dtype_of(leaf))
     return f"{name}[{', '.join(map(str, leaf.shape))}]" if leaf.shape else name
 
 
@@ -60,6 +60,9 @@ def _value_text(leaf: Any) -> str:
     if isinstance(leaf, bytes):
         cut = leaf[:_MOST_BYTES]
         return repr(leaf) if cut == leaf else f"{cut!r}... {len(leaf):,} bytes"
+    if isinstance(leaf, str):
+        start = leaf[:_MOST_BYTES]
+        return repr(leaf) if start == leaf else f"{start!r}... {len(leaf):,} characters"
     if isinstance(leaf, Ragged):
         return f"{len(leaf)} rows, values {_value_text(leaf.flat_values)}"
     if isinstance(leaf, Sparse):
@@ -109,6 +112,8 @@ def _json(value: Any) -> Any:
 def _leaf_json(leaf: Any) -> Any:
     if isinstance(leaf, bytes):
         return _bytes_json(leaf)
+    if isinstance(leaf, str):
+        return leaf
     if isinstance(leaf, Ragged):
         return [_leaf_json(row) for row in leaf]
     if isinstance(leaf, Sparse):
@@ -127,7 +132,7 @@ def _bytes_json(data: bytes) -> Any:
 def _array_json(array: Array) -> Any:
     kind = array.dtype.kind
     if kind == "O":
-        return _nested(array.tolist(), _bytes_json)
+        return array.tolist() if is_text(array) else _nested(array.tolist(), _bytes_json)
     if kind in "mM":
         # Not by tolist, which gives numbers for some units and dates for others.
         return array.astype(str).tolist()

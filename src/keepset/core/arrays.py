@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from keepset.core.dtypes import Array, as_dtype, is_numeric, storage_dtype
+from keepset.core.dtypes import Array, as_dtype, is_marked, is_numeric, storage_dtype
 from keepset.errors import ElementError
 
 # All whole numbers below are exact as float64.
@@ -58,6 +58,13 @@ def as_unit(times: Any, dtype: Any) -> Any:
                 "microseconds, or a number"
             )
     return made
+
+
+def as_leaf_array(value: Any) -> Array:
+    """As :func:`as_array`, but arrays that the library made to hold ``str`` stay as they are."""
+    if type(value) is np.ndarray and is_marked(value):
+        return value
+    return as_array(value)
 
 
 def _plain(value: Array) -> Array:
@@ -223,7 +230,7 @@ def _with_whole_numbers(array: Array, values: list[Any] | tuple[Any, ...]) -> Ar
 
 def _array_of_bytes(array: Array) -> Array:
     items = array.ravel().tolist()
-    if array.dtype == object and set(map(type, items)) <= {bytes}:
+    if array.dtype == object and set(map(type, items)) <= {bytes} and not is_marked(array):
         return array  # the usual case, without looking at each one
     result = np.empty(array.shape, dtype=object)
     flat = result.reshape(-1)

@@ -158,8 +158,7 @@ class Chunk:
             return 0
         if self._rows_bytes is None:
             leaves = self.structure.leaves(self._rows[0])
-            sizes = [len(x) if isinstance(x, bytes) else getattr(x, "nbytes", 64) for x in leaves]
-            self._rows_bytes = len(self._rows) * sum(sizes)
+            self._rows_bytes = len(self._rows) * sum(map(_leaf_size, leaves))
         return self._rows_bytes
 
     @property
@@ -187,6 +186,10 @@ class Chunk:
     def __repr__(self) -> str:
         form = "columns" if self._columns is not None else "rows"
         return f"Chunk({self._length} {form})"
+
+
+def _leaf_size(leaf: Any) -> int:
+    return len(leaf) if isinstance(leaf, bytes | str) else getattr(leaf, "nbytes", 64)
 
 
 def _size_of(column: Column) -> int:

@@ -9,11 +9,11 @@ import numpy as np
 
 from keepset.core import jagged
 from keepset.core.arrays import lent_view
-from keepset.core.dtypes import Array
+from keepset.core.dtypes import Array, join_arrays, mixes_text, text_array
 from keepset.core.jagged import Jagged
 from keepset.core.ragged import Ragged
 from keepset.core.sparse import Sparse
-from keepset.core.spec import common_supertype, spec_of
+from keepset.core.spec import common_supertype, mixing_advice, spec_of
 from keepset.core.tally import tally
 from keepset.errors import ElementError
 
@@ -40,6 +40,8 @@ def column_of(leaves: list[Any]) -> Column:
         column = np.empty(len(leaves), dtype=object)
         column[:] = leaves
         return column
+    if kind is str:
+        return text_array(leaves)
     if issubclass(kind, tuple | dict):
         raise ElementError(
             "elements must all have one structure; a leaf and a container were mixed"
@@ -55,11 +57,13 @@ def _stack(leaves: list[Array]) -> Column:
     for leaf in leaves:
         if leaf.shape != shape or leaf.dtype != dtype:
             return leaves
+    if mixes_text(leaves):
+        return leaves
     if first.size == 0:
         return np.empty((len(leaves), *shape), dtype)
     tally("array_copy")
     # Joining along the existing axis and reshaping is three times as fast as np.stack.
-    return np.concatenate(leaves).reshape(len(leaves), *shape)
+    return join_arrays(leaves).reshape(len(leaves), *shape)
 
 
 def column_rows(column: Column) -> list[Any]:
@@ -115,14 +119,14 @@ def column_take(column: Column, indices: Array) -> Column:
 def column_concat(parts: Sequence[Column]) -> Column:
     first = parts[0]
     if isinstance(first, np.ndarray):
-        arrays = [p for p in parts if isinstance(p, np.ndarray) and _are_alike(p, first)]
+        arrays = [p for p in parts if isinstance(p, np.ndarray) and are_alike(p, first)]
         if len(arrays) == len(parts):
             tally("array_copy")
-            return np.concatenate(arrays)
+            return join_arrays(arrays)
     if any(isinstance(part, Jagged) for part in parts):
         lists = [each for part in parts if (each := _as_jagged(part)) is not None]
-        are_alike = all(_are_alike(each.values, lists[0].values) for each in lists[1:])
-        if are_alike and len(lists) == len(parts):
+        fit = all(are_alike(each.values, lists[0].values) for each in lists[1:])
+        if fit and len(lists) == len(parts):
             return jagged.concat(lists)
     return [leaf for part in parts for leaf in column_rows(part)]
 
@@ -137,9 +141,13 @@ def _as_jagged(column: Column) -> Jagged | None:
     return Jagged.packed(column.reshape(count * size, *inner), np.arange(count + 1) * size)
 
 
-def _are_alike(one: Array, other: Array) -> bool:
+def are_alike(one: Array, other: Array) -> bool:
     """Whether the rows of both fit into one array."""
-    return one.dtype == other.dtype and one.shape[1:] == other.shape[1:]
+    return (
+        one.dtype == other.dtype
+        and one.shape[1:] == other.shape[1:]
+        and not mixes_text((one, other))
+    )
 
 
 def column_batches(column: Column, size: int, name: str = "batch") -> Column:
@@ -164,9 +172,11 @@ def stack_leaves(leaves: list[Any], name: str = "batch") -> Any:
         return Sparse.stack(leaves)
     specs = [spec_of(leaf) for leaf in leaves]
     odd = next((i for i, spec in enumerate(specs) if spec != specs[0]), 0)
+    advice = mixing_advice(specs[0], specs[odd])
+    advice = advice or "use padded_batch or ragged_batch for unequal shapes"
     raise ElementError(
         f"{name} needs elements of one dtype and shape, but element 0 of the batch is {specs[0]} "
-        f"and element {odd} is {specs[odd]}; use padded_batch or ragged_batch for unequal shapes"
+        f"and element {odd} is {specs[odd]}; {advice}"
     )
 
 

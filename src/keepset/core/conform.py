@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from keepset.core.arrays import as_array, as_unit
-from keepset.core.dtypes import StringType
+from keepset.core.dtypes import TEXT_OBJECTS, Array, StringType, text
 from keepset.core.element import own, to_element
 from keepset.core.ragged import Ragged
 from keepset.core.sparse import Sparse
@@ -76,6 +76,8 @@ def _misfit(structure: Structure, value: Any) -> ElementError:
 
 
 def _leaf_conformer(spec: LeafSpec) -> Conform:
+    if isinstance(spec, TensorSpec) and spec.dtype is text and spec.shape == ():
+        return _text_conformer(spec)
     if not isinstance(spec, TensorSpec) or isinstance(spec.dtype, StringType):
         return lambda value: _conform_leaf(spec, value)
     if spec.shape != ():
@@ -108,13 +110,51 @@ def _array_conformer(spec: TensorSpec, dtype: np.dtype[Any]) -> Conform:
     return conform
 
 
+def _text_conformer(spec: TensorSpec) -> Conform:
+    def conform(value: Any) -> Any:
+        if type(value) is str and value.isascii():
+            return value
+        return _conform_leaf(spec, value)
+
+    return conform
+
+
 def _conform_leaf(spec: LeafSpec, value: Any) -> Any:
     if isinstance(spec, TensorSpec) and not isinstance(spec.dtype, StringType):
         leaf = _number(spec, value)
+    elif spec.dtype is text:
+        leaf = _as_text(spec, value)
     else:
         leaf = to_element(value)
     if not spec.is_compatible_with(leaf):
         raise ElementError(f"{spec} was promised, but the element is {spec_of(leaf)}")
+    return leaf
+
+
+def _as_text(spec: LeafSpec, value: Any) -> Any:
+    """The leaf with ``str`` in the place of bytes, which have to be UTF-8."""
+    try:
+        return _decoded(to_element(value))
+    except UnicodeError as error:
+        # Of half a surrogate pair in a str, or of bytes.
+        raise ElementError(
+            f"{spec} was promised, but the element is no text in UTF-8: {error}; decode it in the "
+            "function, with the encoding that it has, or promise keepset.string"
+        ) from error
+
+
+def _decoded(leaf: Any) -> Any:
+    if isinstance(leaf, bytes):
+        return leaf.decode()
+    if isinstance(leaf, Ragged):
+        return Ragged.trusted(_decoded(leaf.values), leaf.row_splits)
+    if isinstance(leaf, Sparse):
+        return Sparse(leaf.indices, _decoded(leaf.values), leaf.dense_shape)
+    if isinstance(leaf, np.ndarray) and (leaf.dtype == object or not leaf.size):
+        # A list without items is one of floats.
+        array: Array = np.empty(leaf.shape, TEXT_OBJECTS)
+        array.reshape(-1)[:] = [item.decode() for item in leaf.ravel().tolist()]
+        return array
     return leaf
 
 

@@ -1,9 +1,10 @@
-"""The dtypes of leaves: NumPy's own, those of ml_dtypes, and ``string`` for bytes and text."""
+"""The dtypes of leaves: NumPy's own, those of ml_dtypes, ``string`` for bytes and ``text``."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
-from typing import Any, TypeAlias
+from typing import Any, Final, Self, TypeAlias
 
 import numpy as np
 
@@ -13,7 +14,7 @@ Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 
 class StringType:
-    """The dtype of ``bytes`` and text. There is one, ``keepset.string``.
+    """The dtype of ``bytes``. There is one, ``keepset.string``.
 
     NumPy's own ``S`` type drops trailing zero bytes, so arrays of strings are object arrays
     of ``bytes`` and this marks them in a spec.
@@ -22,19 +23,32 @@ class StringType:
     name = "string"
     _only: StringType | None = None
 
-    def __new__(cls) -> StringType:
-        if cls._only is None:
+    def __new__(cls) -> Self:
+        if not isinstance(cls._only, cls):
             cls._only = super().__new__(cls)
+        assert isinstance(cls._only, cls)
         return cls._only
 
     def __repr__(self) -> str:
-        return "keepset.string"
+        return f"keepset.{self.name}"
 
     def __reduce__(self) -> tuple[type[StringType], tuple[()]]:
-        return StringType, ()
+        return type(self), ()
+
+
+class TextType(StringType):
+    """The dtype of ``str``. There is one, ``keepset.text``.
+
+    Leaves are ``str`` and batches object arrays of ``str``. Readers make such leaves where they are
+    asked to, with ``encoding=``, and functions whose ``output_signature`` promises them.
+    """
+
+    name = "text"
+    _only = None
 
 
 string = StringType()
+text = TextType()
 
 DType: TypeAlias = np.dtype[Any] | StringType
 
@@ -72,12 +86,19 @@ def is_numeric(dtype: np.dtype[Any]) -> bool:
 def as_dtype(value: Any) -> DType:
     """Read a dtype the way people write it: NumPy's, ``"string"``, ``str``, ``bytes``, ``int``.
 
+    ``str`` is ``keepset.string``, whose leaves are ``bytes``, as it is in TensorFlow. Those of
+    ``"text"`` are ``str``.
+
     Example:
-        >>> as_dtype("float32"), as_dtype(str), as_dtype("bfloat16")
-        (dtype('float32'), keepset.string, dtype(bfloat16))
+        >>> as_dtype("float32"), as_dtype(str), as_dtype("text"), as_dtype("bfloat16")
+        (dtype('float32'), keepset.string, keepset.text, dtype(bfloat16))
     """
-    if isinstance(value, StringType) or value in (str, bytes, "string", "str", "bytes"):
+    if isinstance(value, StringType):
+        return value
+    if value in (str, bytes, "string", "str", "bytes"):
         return string
+    if isinstance(value, str) and value == text.name:
+        return text
     if isinstance(value, str) and _may_be_extended(value) and value in _extended():
         return _extended()[value]
     try:
@@ -85,7 +106,7 @@ def as_dtype(value: Any) -> DType:
     except (TypeError, ValueError, SyntaxError) as error:
         raise InvalidArgumentError(
             f"{value!r:.80} is not a dtype; pass a NumPy dtype, a name such as 'float32' or "
-            "'bfloat16', or keepset.string"
+            "'bfloat16', keepset.string or keepset.text"
         ) from error
     if dtype.kind in "SU":
         return string
@@ -93,7 +114,7 @@ def as_dtype(value: Any) -> DType:
     if not is_numeric(dtype):
         raise InvalidArgumentError(
             f"{dtype!r} cannot be a leaf's dtype; use numbers, bool, datetime64, timedelta64 "
-            "or keepset.string"
+            "keepset.string or keepset.text"
         )
     return dtype
 
@@ -104,13 +125,60 @@ def dtype_name(dtype: DType) -> str:
 
 
 def zero_of(dtype: DType) -> Any:
-    """What padding is made of unless somebody says otherwise: 0, False or ``b""``."""
-    return b"" if isinstance(dtype, StringType) else np.zeros((), dtype)[()]
+    """What padding is made of unless somebody says otherwise: 0, False, ``b""`` or ``""``."""
+    if isinstance(dtype, StringType):
+        return "" if dtype is text else b""
+    return np.zeros((), dtype)[()]
 
 
 def storage_dtype(dtype: DType) -> np.dtype[Any]:
     """The NumPy dtype of an array that holds such leaves."""
-    return np.dtype(object) if isinstance(dtype, StringType) else dtype
+    if isinstance(dtype, StringType):
+        return TEXT_OBJECTS if dtype is text else np.dtype(object)
+    return dtype
+
+
+# Of arrays of ``str``. NumPy takes it for the same as any dtype of objects; the mark tells what an
+# array without items would hold.
+TEXT_OBJECTS: Final[np.dtype[Any]] = np.dtype(object, metadata={"keepset": "text"})
+
+
+def is_text(array: Array) -> bool:
+    """Whether an array is one of ``str``."""
+    if array.dtype != object:
+        return False
+    return type(array.item(0)) is str if array.size else is_marked(array)
+
+
+def dtype_of(array: Array | np.generic[Any]) -> DType:
+    """The dtype of an array in a spec, in which arrays of objects are those of strings."""
+    if array.dtype != object:
+        return array.dtype
+    return text if is_text(np.asarray(array)) else string
+
+
+def mixes_text(arrays: Sequence[Array]) -> bool:
+    """Whether some arrays are of ``str`` and others of bytes, which have one dtype in NumPy."""
+    return arrays[0].dtype == object and len(set(map(is_text, arrays))) > 1
+
+
+def text_array(items: Sequence[str]) -> Array:
+    """An array of ``str`` of one dimension."""
+    array = np.empty(len(items), TEXT_OBJECTS)
+    array[:] = items
+    return array
+
+
+def join_arrays(arrays: Sequence[Array]) -> Array:
+    """As ``np.concatenate``, which would forget that arrays are of ``str``."""
+    if arrays[0].dtype == object and is_text(arrays[0]):
+        return np.concatenate(arrays, dtype=TEXT_OBJECTS)
+    return np.concatenate(arrays)
+
+
+def is_marked(array: Array) -> bool:
+    """Whether an array was made to hold ``str``, and not found to hold them."""
+    return array.dtype == object and array.dtype.metadata is not None
 
 
 # Scalars that are elements as they are. Membership of this set is the first question of every

@@ -189,12 +189,19 @@ def _owned(value: Any) -> Any:
 
 
 def _from_ragged(value: Ragged) -> Ragged:
-    values = _from_ragged(value.values) if isinstance(value.values, Ragged) else own(value.values)
+    inner = value.values
+    values = _from_ragged(inner) if isinstance(inner, Ragged) else _own_values(inner)
     return Ragged.trusted(values, own(value.row_splits))
 
 
 def _from_sparse(value: Sparse) -> Sparse:
-    return Sparse(own(value.indices), own(value.values), own(value.dense_shape))
+    return Sparse(own(value.indices), _own_values(value.values), own(value.dense_shape))
+
+
+def _own_values(values: Array) -> Array:
+    """As :func:`own`; text becomes bytes, as everywhere in what a function returns."""
+    array = as_array(values) if values.dtype == object else values
+    return own(array) if array is values else array
 
 
 def _from_int(value: int) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from keepset.core.dtypes import StringType, as_dtype
+from keepset.core.dtypes import StringType, as_dtype, is_text, text_array
 from keepset.core.ragged import Ragged
 from keepset.core.sparse import Sparse
 from keepset.core.spec import spec_from_json, spec_of, spec_to_json
@@ -33,6 +33,8 @@ def element_from_json(value: Any) -> Any:
 def _leaf_to_json(leaf: Any) -> Any:
     if isinstance(leaf, bytes):
         return {"bytes": _text(leaf)}
+    if isinstance(leaf, str):
+        return {"text": leaf}
     if isinstance(leaf, Ragged):
         return {"ragged": [_leaf_to_json(leaf.values), _leaf_to_json(leaf.row_splits)]}
     if isinstance(leaf, Sparse):
@@ -40,6 +42,8 @@ def _leaf_to_json(leaf: Any) -> Any:
     if not isinstance(leaf, np.ndarray | np.generic):
         raise ElementError(f"a state cannot carry a value of type {type(leaf).__name__}")
     shape = list(leaf.shape)
+    if isinstance(leaf, np.ndarray) and is_text(leaf):
+        return {"texts": leaf.ravel().tolist(), "shape": shape}
     if leaf.dtype == object:
         return {"strings": [_text(item) for item in np.ravel(leaf)], "shape": shape}
     return {"array": _text(leaf.tobytes()), "dtype": leaf.dtype.name, "shape": shape}
@@ -49,6 +53,10 @@ def _leaf_from_json(value: Any) -> Any:
     match value:
         case {"bytes": text}:
             return base64.b64decode(text)
+        case {"text": text}:
+            return text
+        case {"texts": [*items], "shape": shape}:
+            return text_array(items).reshape(shape)
         case {"ragged": [values, splits]}:
             return Ragged(_leaf_from_json(values), _leaf_from_json(splits))
         case {"sparse": [*parts]}:

@@ -7,7 +7,7 @@ from typing import Any, SupportsIndex, overload
 
 import numpy as np
 
-from keepset.core.dtypes import Array
+from keepset.core.dtypes import Array, join_arrays
 from keepset.core.tally import tally
 
 
@@ -37,7 +37,7 @@ class Jagged:
     def of(cls, leaves: Sequence[Array]) -> Jagged:
         """Copies of leaves of one dtype, and of one shape but for the first dimension."""
         lengths = np.fromiter(map(len, leaves), np.int64, len(leaves))
-        return cls.packed(np.concatenate(leaves), _offsets(lengths))
+        return cls.packed(join_arrays(leaves), _offsets(lengths))
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -80,7 +80,7 @@ class Jagged:
         if self.is_packed:
             return self.values[int(self.starts[0]) : int(self.stops[-1])]
         tally("array_copy")
-        return np.concatenate(self.leaves())
+        return join_arrays(self.leaves())
 
     def offsets(self) -> Array:
         """Where each leaf begins among the joined values, and the end."""
@@ -117,7 +117,7 @@ def concat(parts: Sequence[Jagged]) -> Jagged:
         return Jagged(values, starts, np.concatenate([part.stops for part in parts]))
     tally("array_copy")
     lengths = np.concatenate([part.lengths for part in parts])
-    return Jagged.packed(np.concatenate([part.joined() for part in parts]), _offsets(lengths))
+    return Jagged.packed(join_arrays([part.joined() for part in parts]), _offsets(lengths))
 
 
 def _offsets(lengths: Array) -> Array:

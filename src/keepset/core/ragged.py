@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from keepset.core.arrays import as_array
-from keepset.core.dtypes import Array, DType, string
+from keepset.core.arrays import as_leaf_array
+from keepset.core.dtypes import Array, DType, dtype_of, join_arrays
 from keepset.errors import ElementError
 
 
@@ -32,7 +32,9 @@ class Ragged:
             raise ElementError("row_splits must be one-dimensional and begin with 0")
         if splits.dtype not in (np.dtype(np.int32), np.dtype(np.int64)):
             splits = splits.astype(np.int64)
-        self.values: Array | Ragged = values if isinstance(values, Ragged) else as_array(values)
+        self.values: Array | Ragged = (
+            values if isinstance(values, Ragged) else as_leaf_array(values)
+        )
         self.row_splits: Array = splits
         if splits[0] != 0 or splits[-1] != len(self.values) or (np.diff(splits) < 0).any():
             raise ElementError(
@@ -48,7 +50,7 @@ class Ragged:
             >>> Ragged.from_rows([[1, 2], [], [3]]).to_list()
             [[1, 2], [], [3]]
         """
-        parts = [row if isinstance(row, Ragged) else as_array(row) for row in rows]
+        parts = [row if isinstance(row, Ragged) else as_leaf_array(row) for row in rows]
         splits = np.zeros(len(parts) + 1, row_splits_dtype)
         np.cumsum([len(part) for part in parts], out=splits[1:])
         if not parts:
@@ -64,8 +66,7 @@ class Ragged:
 
     @property
     def dtype(self) -> DType:
-        flat = self.flat_values
-        return string if flat.dtype == object else flat.dtype
+        return dtype_of(self.flat_values)
 
     @property
     def flat_values(self) -> Array:
@@ -137,7 +138,7 @@ def _concatenate(parts: Sequence[Array | Ragged]) -> Array | Ragged:
     if not ragged:
         arrays = [part for part in parts if not isinstance(part, Ragged)]
         # An empty list says nothing about the dtype of its row.
-        return np.concatenate([part for part in arrays if len(part)] or arrays[:1])
+        return join_arrays([part for part in arrays if len(part)] or arrays[:1])
     if len(ragged) != len(parts):
         raise ElementError("rows of a Ragged must be all arrays or all Ragged")
     lengths = np.concatenate([np.diff(part.row_splits) for part in ragged])

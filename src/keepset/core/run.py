@@ -105,6 +105,11 @@ class Session:
         """The session of the pass that this one is part of."""
         return self if self._outer is None else self._outer.outermost
 
+    @property
+    def is_nested(self) -> bool:
+        """Whether this is a pass over a pipeline that an element of another one stands for."""
+        return self._outer is not None and self._outer.is_nested
+
     def shared(self, make: Callable[[], R]) -> R:
         """The one resource of this class for the whole run, nested pipelines included."""
         return self.resource(make, make) if self._outer is None else self._outer.shared(make)
@@ -161,6 +166,10 @@ class _Nested(Session):
     ) -> None:
         self._key = key
         super().__init__(root, outer=outer, options=options)
+
+    @property
+    def is_nested(self) -> bool:
+        return True
 
     def _draw(self, randomness: Randomness, where: str) -> list[int]:
         # The opening stage's own seed counts only where the nested stage was given none: a

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from keepset.core.arrays import as_array
-from keepset.core.dtypes import Array, DType, string
+from keepset.core.arrays import as_leaf_array
+from keepset.core.dtypes import Array, DType, dtype_of, join_arrays, zero_of
 from keepset.errors import ElementError
 
 
@@ -29,7 +29,7 @@ class Sparse:
         # Its own, and not to be written to: the indices were checked against it.
         self.dense_shape: Array = np.array(dense_shape, np.int64).reshape(-1)
         self.dense_shape.flags.writeable = False
-        self.values: Array = as_array(values)
+        self.values: Array = as_leaf_array(values)
         self.indices: Array = np.asarray(indices, np.int64).reshape(
             len(self.values), len(self.dense_shape)
         )
@@ -44,13 +44,13 @@ class Sparse:
     @classmethod
     def from_dense(cls, array: Any) -> Sparse:
         """Keep the entries of ``array`` that are not zero (not empty, for strings)."""
-        dense = as_array(array)
-        present = dense != (b"" if dense.dtype == object else 0)
+        dense = as_leaf_array(array)
+        present = dense != _nothing(dense)
         return cls(np.argwhere(present), dense[present], dense.shape)
 
     @property
     def dtype(self) -> DType:
-        return string if self.values.dtype == object else self.values.dtype
+        return dtype_of(self.values)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -60,8 +60,8 @@ class Sparse:
         return int(self.dense_shape[0])
 
     def to_dense(self) -> Array:
-        """The whole array, zeros (or ``b""``) where nothing stands."""
-        dense = np.full(self.shape, b"" if self.values.dtype == object else 0, self.values.dtype)
+        """The whole array, zeros (or empty strings) where nothing stands."""
+        dense = np.full(self.shape, _nothing(self.values), self.values.dtype)
         dense[tuple(self.indices.T)] = self.values
         return dense
 
@@ -82,7 +82,7 @@ class Sparse:
             np.concatenate([np.full((len(row.values), 1), i), row.indices], axis=1)
             for i, row in enumerate(rows)
         ]
-        values = np.concatenate([row.values for row in rows])
+        values = join_arrays([row.values for row in rows])
         return cls(np.concatenate(indices), values, [len(rows), *shape])
 
     def __eq__(self, other: object) -> bool:
@@ -105,3 +105,8 @@ class Sparse:
             f"Sparse({len(self.values)} of {int(np.prod(self.dense_shape))} entries, "
             f"shape={self.shape}, dtype={self.dtype.name})"
         )
+
+
+def _nothing(values: Array) -> Any:
+    """What stands where no entry is: 0, or an empty string."""
+    return zero_of(dtype_of(values)) if values.dtype == object else 0

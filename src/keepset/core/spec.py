@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from keepset.core.dtypes import DType, as_dtype, dtype_name, string
+from keepset.core.dtypes import DType, as_dtype, dtype_name, dtype_of, string, text
 from keepset.core.ragged import Ragged
 from keepset.core.record import record
 from keepset.core.sparse import Sparse
@@ -79,6 +79,12 @@ class LeafSpec:
         """The same spec with another shape."""
         changed = copy(self)
         object.__setattr__(changed, "shape", shape)
+        return changed
+
+    def with_dtype(self, dtype: DType) -> LeafSpec:
+        """The same spec with another dtype."""
+        changed = copy(self)
+        object.__setattr__(changed, "dtype", dtype)
         return changed
 
     def batched(self, size: int | None) -> LeafSpec:
@@ -267,7 +273,9 @@ def _leaf_spec(leaf: Any) -> LeafSpec:
     if isinstance(leaf, bytes):
         return TensorSpec((), string)
     if isinstance(leaf, np.ndarray | np.generic):
-        return TensorSpec(leaf.shape, string if leaf.dtype == object else leaf.dtype)
+        return TensorSpec(leaf.shape, dtype_of(leaf))
+    if isinstance(leaf, str):
+        return TensorSpec((), text)
     if hasattr(leaf, "__keepset_node__"):
         return DatasetSpec(leaf.__keepset_node__().spec())
     raise ElementError(f"a value of type {type(leaf).__name__} is not an element's leaf")
@@ -313,9 +321,20 @@ def _common_pair(one: Spec, other: Spec) -> Spec:
     for a, b in zip(structure.leaves(one), structure.leaves(other), strict=True):
         joint = a.most_specific_common_supertype(b)
         if joint is None:
-            raise ElementError(f"no common type for {a} and {b}")
+            advice = mixing_advice(a, b)
+            raise ElementError(f"no common type for {a} and {b}{'; ' + advice if advice else ''}")
         leaves.append(joint)
     return structure.build(leaves)
+
+
+def mixing_advice(one: Spec, other: Spec) -> str:
+    """What to do about ``str`` and ``bytes`` in one place; empty where it is something else."""
+    dtypes = {spec.dtype for spec in (one, other) if isinstance(spec, LeafSpec)}
+    if dtypes != {string, text}:
+        return ""
+    return (
+        "text is str in one and bytes in the other: pass encoding= to both readers, or to neither"
+    )
 
 
 def common_shape(one: Shape, other: Shape) -> Shape:

@@ -26,6 +26,7 @@ from keepset.exchange.images.decode_pictures import DecodePictures
 from keepset.exchange.images.pictures import pillow
 from keepset.exchange.memory.from_arrow import FromArrow
 from keepset.exchange.memory.held_table import HeldTable
+from keepset.exchange.text.codec_names import check_utf8, encoding_name
 from keepset.nodes.chosen_rows import ChosenRows
 from keepset.nodes.from_generator import FromGenerator
 from keepset.nodes.iterating import Iterating
@@ -108,6 +109,7 @@ def read_hf(
     channels: int | None = None,
     missing: Mapping[str, Any] | None = None,
     types: Mapping[str, Any] | None = None,
+    encoding: str | None = None,
     on_corrupt: str = "error",
     num_parallel_calls: int | None = None,
     **options: Any,
@@ -127,6 +129,7 @@ def read_hf(
         channels: 1 (gray), 3 (RGB) or 4 (RGBA); by default what the feature's mode says, else 3.
         missing: What stands for missing values, by column, as for ``from_arrow``.
         types: Dtypes of columns that are to be cast: ``{"price": "float32"}``.
+        encoding: ``"utf-8"`` for columns of text that are ``str``; those of bytes stay ``bytes``.
         on_corrupt: What to do about a picture that is damaged: ``"error"``, ``"skip"`` or
             ``"warn"``, as for ``read_images``.
         num_parallel_calls: How many pictures to decode at once, on threads; ``ks.AUTOTUNE`` finds
@@ -140,6 +143,7 @@ def read_hf(
         >>> read_hf(folder)[1]
         {'text': b'bad'}
     """
+    check_utf8("read_hf", encoding)
     pictures = _Pictures(decode, size, channels, on_corrupt, num_parallel_calls)
     files, features = saved_folder(os.fspath(folder), split, options)
     node = ReadHf(
@@ -147,6 +151,7 @@ def read_hf(
         columns=chosen(columns),
         missing=dict(missing) if missing else None,
         types=named_types(types),
+        encoding=encoding_name(encoding),
         features=features.forms,
         class_names=features.class_names,
         store_options=options or None,

@@ -12,6 +12,7 @@ from keepset.exchange.arrow.file import ReadArrow
 from keepset.exchange.tables.csv import ReadCsv
 from keepset.exchange.tables.json_lines import ReadJsonLines
 from keepset.exchange.tables.parquet import ReadParquet
+from keepset.exchange.text.codec_names import check_utf8, encoding_name
 
 
 def read_parquet(
@@ -20,6 +21,7 @@ def read_parquet(
     columns: Sequence[str] | None = None,
     missing: Mapping[str, Any] | None = None,
     types: Mapping[str, Any] | None = None,
+    encoding: str | None = None,
     **options: Any,
 ) -> Dataset:
     """The rows of Parquet files, as dicts.
@@ -36,6 +38,7 @@ def read_parquet(
             lists and ``{"tags[]": 0}`` for what is in them. Without it missing floats are NaN and
             missing times NaT, and anything else that is missing is an error.
         types: Dtypes of columns that are to be cast: ``{"price": "float32"}``.
+        encoding: ``"utf-8"`` for columns of text that are ``str``; those of bytes stay ``bytes``.
         options: For an object store: credentials, endpoint and such.
 
     Example:
@@ -46,12 +49,14 @@ def read_parquet(
         >>> read_parquet(path, missing={"age": -1})[1]
         {'name': b'bob', 'age': np.int64(-1)}
     """
+    check_utf8("read_parquet", encoding)
     return Dataset(
         ReadParquet(
             parent=named_files(files, options),
             columns=chosen(columns),
             missing=dict(missing) if missing else None,
             types=dtype_names(types),
+            encoding=encoding_name(encoding),
             store_options=options or None,
         )
     )
@@ -63,6 +68,7 @@ def read_arrow(
     columns: Sequence[str] | None = None,
     missing: Mapping[str, Any] | None = None,
     types: Mapping[str, Any] | None = None,
+    encoding: str | None = None,
     **options: Any,
 ) -> Dataset:
     """The rows of Arrow IPC files and streams, which Feather files are too, as dicts.
@@ -77,6 +83,7 @@ def read_arrow(
         columns: The columns to read; all by default.
         missing: What stands for missing values, by column; see ``read_parquet``.
         types: Dtypes of columns that are to be cast: ``{"price": "float32"}``.
+        encoding: ``"utf-8"`` for columns of text that are ``str``; those of bytes stay ``bytes``.
         options: For an object store: credentials, endpoint and such.
 
     Example:
@@ -87,12 +94,14 @@ def read_arrow(
         >>> read_arrow(path)[0]
         {'x': np.int64(1), 'tags': array([b'a'], dtype=object)}
     """
+    check_utf8("read_arrow", encoding)
     return Dataset(
         ReadArrow(
             parent=named_files(files, options),
             columns=chosen(columns),
             missing=dict(missing) if missing else None,
             types=dtype_names(types),
+            encoding=encoding_name(encoding),
             store_options=options or None,
         )
     )
@@ -109,7 +118,7 @@ def read_csv(
     missing: Mapping[str, Any] | None = None,
     null_values: Sequence[str] = ("",),
     on_bad_row: str = "error",
-    encoding: str = "utf8",
+    encoding: str | None = None,
     **options: Any,
 ) -> Dataset:
     """The rows of CSV and TSV files, as dicts.
@@ -136,7 +145,8 @@ def read_csv(
         on_bad_row: What to do about rows that do not fit: ``"error"`` names the file, the line and
             the column; ``"skip"`` leaves them out and warns of their number at the end of the file;
             ``"warn"`` warns of each as well.
-        encoding: That of the text; ``"latin-1"`` and whatever else Python knows.
+        encoding: That of the files, ``"utf-8"``, ``"latin-1"`` or whatever else Python knows, for
+            text that is ``str``. Without it files are in UTF-8, and text is ``bytes``.
         options: For an object store: credentials, endpoint and such.
 
     Example:
@@ -158,7 +168,7 @@ def read_csv(
             quote=quote,
             null_values=nulls,
             on_bad_row=on_bad_row,
-            encoding=encoding,
+            encoding=encoding_name(encoding),
             store_options=options or None,
         )
     )
@@ -171,7 +181,7 @@ def read_json_lines(
     types: Mapping[str, Any] | None = None,
     missing: Mapping[str, Any] | None = None,
     on_bad_row: str = "error",
-    encoding: str = "utf8",
+    encoding: str | None = None,
     **options: Any,
 ) -> Dataset:
     """The objects of files that have one in each line.
@@ -193,7 +203,8 @@ def read_json_lines(
         on_bad_row: What to do about lines that do not fit: ``"error"`` names the file, the line and
             the key; ``"skip"`` leaves them out and warns of their number at the end of the file;
             ``"warn"`` warns of each as well.
-        encoding: That of the text; ``"latin-1"`` and whatever else Python knows.
+        encoding: That of the files, ``"utf-8"``, ``"latin-1"`` or whatever else Python knows, for
+            text that is ``str``. Without it files are in UTF-8, and text is ``bytes``.
         options: For an object store: credentials, endpoint and such.
 
     Example:
@@ -210,7 +221,7 @@ def read_json_lines(
             missing=dict(missing) if missing else None,
             types=dtype_names(types),
             on_bad_row=on_bad_row,
-            encoding=encoding,
+            encoding=encoding_name(encoding),
             store_options=options or None,
         )
     )

@@ -7,17 +7,28 @@ from typing import Any
 from keepset.dataset import Dataset
 from keepset.dataset.arguments import whole_number
 from keepset.dataset.named_files import Files, named_files
+from keepset.exchange.text.codec_names import encoding_name
 from keepset.exchange.text.fixed_length import ReadFixedLength
 from keepset.exchange.text.lines import ReadText
 
 
-def read_text(files: Files, *, compression: str | None = None, **options: Any) -> Dataset:
+def read_text(
+    files: Files,
+    *,
+    compression: str | None = None,
+    encoding: str | None = None,
+    **options: Any,
+) -> Dataset:
     """The lines of text files, as ``bytes``, without what ends them (``\\n`` or ``\\r\\n``).
+
+    With ``encoding`` they are ``str``.
 
     Args:
         files: A file, a folder, a pattern such as ``"data/*.txt"``, a list of them, or a
             Dataset of names. Urls of object stores are files too.
         compression: ``"GZIP"`` or ``"ZLIB"``. GZIP need not be given: it is found from each file.
+        encoding: That of the files, such as ``"utf-8"`` or ``"latin-1"``, for lines that are
+            ``str``. What cannot be decoded is an error that names the line and the byte.
         options: For an object store: credentials, endpoint and such.
 
     Example:
@@ -27,11 +38,14 @@ def read_text(files: Files, *, compression: str | None = None, **options: Any) -
         2
         >>> list(read_text(path))
         [b'so much', b'depends']
+        >>> list(read_text(path, encoding="utf-8"))
+        ['so much', 'depends']
     """
     return Dataset(
         ReadText(
             parent=named_files(files, options),
             compression_type=compression,
+            encoding=encoding_name(encoding),
             store_options=options or None,
         )
     )

@@ -6,7 +6,9 @@ other column is the number of each leaf's kind and then, kind by kind, the leave
     array     the shapes, all values
     scalar    all values
     bytes     the lengths, all bytes
+    text      as bytes, in UTF-8
     strings   the shapes, then their items as above
+    texts     likewise
     ragged    the row splits as arrays, then the values as leaves of their own kind
     sparse    the dense shapes and the indices as arrays, then the values likewise
 """
@@ -21,7 +23,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from keepset.core.column import Column
-from keepset.core.dtypes import Array, as_dtype, dtype_name, is_numeric
+from keepset.core.dtypes import Array, as_dtype, dtype_name, is_numeric, is_text, text_array
 from keepset.core.jagged import Jagged
 from keepset.core.ragged import Ragged
 from keepset.core.sparse import Sparse
@@ -80,12 +82,14 @@ def decode_column(facts: Any, rows: int, buffers: deque[Array]) -> Column:
 def _kind(leaf: Any) -> Kind:
     if isinstance(leaf, bytes):
         return ("bytes",)
+    if isinstance(leaf, str):
+        return ("text",)
     if isinstance(leaf, Ragged):
         return ("ragged", leaf.row_splits.dtype.name, _kind(leaf.values))
     if isinstance(leaf, Sparse):
         return ("sparse", _kind(leaf.values))
     if isinstance(leaf, np.ndarray) and leaf.dtype == object:
-        return ("strings", leaf.ndim)
+        return ("texts" if is_text(leaf) else "strings", leaf.ndim)
     if isinstance(leaf, np.ndarray | np.generic) and is_numeric(leaf.dtype):
         name = dtype_name(leaf.dtype)
         return ("array", name, leaf.ndim) if isinstance(leaf, np.ndarray) else ("scalar", name)
@@ -103,9 +107,14 @@ def _encode(kind: Kind, leaves: list[Any]) -> Iterator[Array]:
             yield _raw(np.array(leaves, leaves[0].dtype))
         case "bytes":
             yield from _encode_bytes(leaves)
+        case "text":
+            yield from _encode_texts(leaves)
         case "strings":
             yield _narrow([leaf.shape for leaf in leaves])
             yield from _encode_bytes([item for leaf in leaves for item in leaf.ravel().tolist()])
+        case "texts":
+            yield _narrow([leaf.shape for leaf in leaves])
+            yield from _encode_texts([item for leaf in leaves for item in leaf.ravel().tolist()])
         case "ragged":
             yield from _encode_arrays([leaf.row_splits for leaf in leaves])
             yield from _encode(kind[-1], [leaf.values for leaf in leaves])
@@ -123,8 +132,12 @@ def _decode(kind: Any, count: int, buffers: deque[Array]) -> list[Any]:
             return list(buffers.popleft().view(_dtype(name)).reshape(count))
         case ["bytes"]:
             return _decode_bytes(count, buffers)
+        case ["text"]:
+            return [item.decode() for item in _decode_bytes(count, buffers)]
         case ["strings", int(rank)]:
             return _decode_strings(rank, count, buffers)
+        case ["texts", int(rank)]:
+            return _decode_strings(rank, count, buffers, is_text=True)
         case ["ragged", "int32" | "int64" as name, inner]:
             splits = _decode_arrays(_dtype(name), 1, count, buffers)
             return list(map(Ragged, _decode(inner, count, buffers), splits))
@@ -150,12 +163,22 @@ def _decode_arrays(
     return _cut(values, shapes)
 
 
-def _decode_strings(rank: int, count: int, buffers: deque[Array]) -> list[Array]:
+def _decode_strings(
+    rank: int, count: int, buffers: deque[Array], is_text: bool = False
+) -> list[Array]:
     shapes = _numbers(buffers.popleft(), count * rank).reshape(count, rank)
     items = _decode_bytes(int(_sizes(shapes).sum()), buffers)
+    if is_text:
+        return _cut(read_only(text_array([item.decode() for item in items])), shapes)
     strings = np.empty(len(items), object)
     strings[:] = items
     return _cut(read_only(strings), shapes)
+
+
+def _encode_texts(items: list[Any]) -> Iterator[Array]:
+    if not set(map(type, items)) <= {str}:
+        raise ElementError("an array of text may hold only str; promise it with output_signature=")
+    yield from _encode_bytes(list(map(str.encode, items)))
 
 
 def _encode_bytes(items: list[Any]) -> Iterator[Array]:

@@ -23,6 +23,7 @@ _PAIR = 16  # a length and the number of missing values, or an offset and a leng
 _RAW_SIZE = 8
 _NOT_COMPRESSED = -1
 _NO_BYTES = pa.py_buffer(b"")
+_STRINGS = {type.id for type in (pa.binary(), pa.large_binary(), pa.string(), pa.large_string())}
 
 
 def column_ends(
@@ -54,7 +55,7 @@ def buffer_count(type: pa.DataType) -> int:
         return 1 + buffer_count(type.value_type)
     if pa.types.is_list(type) or pa.types.is_large_list(type):
         return 2 + buffer_count(type.value_type)
-    if pa.types.is_binary(type) or pa.types.is_large_binary(type):
+    if type.id in _STRINGS:
         return 3
     return 2
 

@@ -258,7 +258,7 @@ def _frozen_leaf(leaf: Any) -> Any:
         return Ragged(_frozen_leaf(leaf.values), _frozen_leaf(leaf.row_splits))
     if isinstance(leaf, Sparse):
         return Sparse(*map(_frozen_leaf, (leaf.indices, leaf.values, leaf.dense_shape)))
-    if isinstance(leaf, bytes | np.generic) or hasattr(leaf, "__keepset_node__"):
+    if isinstance(leaf, bytes | str | np.generic) or hasattr(leaf, "__keepset_node__"):
         return leaf
     raise ElementError(f"a value of type {type(leaf).__name__} stands among leaves")
 
@@ -279,4 +279,4 @@ def _leaf_bytes(leaf: Any) -> int:
         return _leaf_bytes(leaf.joined()) + 16 * len(leaf)
     if isinstance(leaf, np.ndarray) and leaf.dtype == object:
         return sum(map(len, leaf.ravel().tolist()))
-    return len(leaf) if isinstance(leaf, bytes) else getattr(leaf, "nbytes", 0)
+    return len(leaf) if isinstance(leaf, bytes | str) else getattr(leaf, "nbytes", 0)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, ClassVar
 
 from keepset.core.node import UNKNOWN, Node, stage
 from keepset.core.run import Run
 from keepset.core.spec import Spec
+from keepset.nodes.empty_filter import EmptyFilter
 from keepset.nodes.returned import Truth
 from keepset.nodes.row_loop import Step
 from keepset.nodes.rowwise import RowStage
@@ -22,7 +24,15 @@ class Filter(RowStage):
     predicate: Callable[..., Any]
 
     def steps(self, run: Run) -> list[Step]:
-        return [Step("filter", self.predicate, self.title, judge=Truth(self.predicate))]
+        # A pipeline that an element stands for may well be without any that pass.
+        watch = None if run.session.is_nested else self._watch
+        judge = Truth(self.predicate)
+        return [Step("filter", self.predicate, self.title, judge=judge, on_none=watch)]
+
+    @cached_property
+    def _watch(self) -> EmptyFilter:
+        """One for all passes, so that a warning comes once."""
+        return EmptyFilter(self.predicate, self.title)
 
     def cardinality(self) -> int:
         return UNKNOWN

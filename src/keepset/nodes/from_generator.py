@@ -14,7 +14,7 @@ from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.column import Column, own_leaf
 from keepset.core.conform import conformer
 from keepset.core.cursor import Cursor, State
-from keepset.core.dtypes import PLAIN_SCALARS, Array, StringType
+from keepset.core.dtypes import PLAIN_SCALARS, Array, StringType, string
 from keepset.core.element import to_element
 from keepset.core.jagged import Jagged
 from keepset.core.node import UNKNOWN, Node, must_run, stage
@@ -335,7 +335,7 @@ def _is_promised(item: Any, spec: Any) -> bool:
         return False
     kind = type(item)
     if isinstance(spec.dtype, StringType) or kind is bytes:
-        return isinstance(spec.dtype, StringType) and kind is bytes and spec.shape in ((), None)
+        return spec.dtype is string and kind is bytes and spec.shape in ((), None)
     dtype = _LITERALS_DTYPE.get(kind) or item.dtype
     return bool(dtype == spec.dtype) and spec.has_shape(np.shape(item))
 
@@ -355,7 +355,8 @@ def _scalars_of(signature: Any) -> frozenset[type]:
     if not isinstance(signature, TensorSpec) or signature.shape != ():
         return frozenset()
     if isinstance(signature.dtype, StringType):
-        return frozenset({bytes})
+        # Whether text can be encoded is seen from each one.
+        return frozenset({bytes} if signature.dtype is string else ())
     # Times of different units share one type.
     return frozenset() if signature.dtype.kind in "mM" else frozenset({signature.dtype.type})
 

@@ -10,7 +10,15 @@ import numpy as np
 from keepset.core.chunk import Chunk
 from keepset.core.column import Column, column_batches
 from keepset.core.conform import conformer
-from keepset.core.dtypes import Array, DType, string, zero_of
+from keepset.core.dtypes import (
+    Array,
+    DType,
+    dtype_name,
+    dtype_of,
+    mixes_text,
+    text_array,
+    zero_of,
+)
 from keepset.core.jagged import Jagged
 from keepset.core.node import Node, stage
 from keepset.core.ragged import Ragged
@@ -165,14 +173,15 @@ def _fits(shape: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:
 
 def _leaf_arrays(leaves: list[Any]) -> list[Array]:
     """The leaves of one batch as arrays of one dtype and rank."""
-    if set(map(type, leaves)) == {np.ndarray} and len({(a.dtype, a.ndim) for a in leaves}) == 1:
+    are_arrays = set(map(type, leaves)) == {np.ndarray}
+    if are_arrays and len({(a.dtype, a.ndim) for a in leaves}) == 1 and not mixes_text(leaves):
         return leaves
     arrays: list[Array] = []
     for i, leaf in enumerate(leaves):
         if isinstance(leaf, Ragged | Sparse):
             raise ElementError(f"padded_batch needs arrays, not {spec_of(leaf)}")
-        array = np.asarray(leaf, object) if isinstance(leaf, bytes) else np.asarray(leaf)
-        if arrays and (array.dtype != arrays[0].dtype or array.ndim != arrays[0].ndim):
+        array = _array(leaf)
+        if arrays and (dtype_of(array) != dtype_of(arrays[0]) or array.ndim != arrays[0].ndim):
             raise ElementError(
                 "padded_batch needs elements of one dtype and rank, but element 0 of the batch is "
                 f"{spec_of(leaves[0])} and element {i} is {spec_of(leaf)}"
@@ -181,14 +190,19 @@ def _leaf_arrays(leaves: list[Any]) -> list[Array]:
     return arrays
 
 
+def _array(leaf: Any) -> Array:
+    if isinstance(leaf, str):
+        return text_array([leaf]).reshape(())
+    return np.asarray(leaf, object) if isinstance(leaf, bytes) else np.asarray(leaf)
+
+
 def _dtype_of(batches: list[list[Array]]) -> DType:
-    dtypes = {leaves[0].dtype for leaves in batches}
+    dtypes = {dtype_of(leaves[0]) for leaves in batches}
     if len(dtypes) > 1:
         raise ElementError(
-            f"padded_batch needs elements of one dtype, not {sorted(map(str, dtypes))}"
+            f"padded_batch needs elements of one dtype, not {sorted(map(dtype_name, dtypes))}"
         )
-    dtype = dtypes.pop()
-    return string if dtype.kind == "O" else dtype
+    return dtypes.pop()
 
 
 def _target(leaves: list[Array], shape: Shape) -> tuple[int, ...]:
@@ -218,7 +232,7 @@ def _may_grow(shape: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:
 def _padded_lists(column: Jagged, size: int, value: Any) -> Column:
     """Batches of lists, each padded to the longest of its batch."""
     dtype = column.values.dtype
-    padding = _padding(value, string if dtype.kind == "O" else dtype)
+    padding = _padding(value, dtype_of(column.values))
     lengths = column.lengths.reshape(-1, size)
     batches: list[Array] = []
     for i, longest in enumerate(lengths.max(axis=1).tolist()):

@@ -11,7 +11,7 @@ import numpy as np
 
 from keepset.core.chunk import Chunk
 from keepset.core.column import Column, column_batches, stack_leaves
-from keepset.core.dtypes import Array
+from keepset.core.dtypes import Array, join_arrays, mixes_text
 from keepset.core.jagged import Jagged
 from keepset.core.node import Node, must_run, stage
 from keepset.core.ragged import Ragged
@@ -115,6 +115,7 @@ class RaggedBatch(Batch):
         if (
             len(shapes) < len(leaves)
             or any(leaf.dtype != first.dtype for leaf in leaves)
+            or mixes_text(leaves)
             or (shapes[:, rank:] != shapes[0, rank:]).any()
         ):
             return stack_leaves(leaves, self.title)  # raises, and says how the elements differ
@@ -123,11 +124,11 @@ class RaggedBatch(Batch):
     def _join_lists(self, leaves: list[Array]) -> Ragged | None:
         """As ``_join``, several times as fast, for lists of one dtype; None for anything else."""
         dtype = leaves[0].dtype
-        if any(leaf.ndim != 1 or leaf.dtype != dtype for leaf in leaves):
+        if any(leaf.ndim != 1 or leaf.dtype != dtype for leaf in leaves) or mixes_text(leaves):
             return None
         splits = np.zeros(len(leaves) + 1, self.row_splits_dtype)
         np.cumsum(np.fromiter(map(len, leaves), np.int64, len(leaves)), out=splits[1:])
-        return Ragged(np.concatenate(leaves), splits)
+        return Ragged(join_arrays(leaves), splits)
 
 
 def _last_unknown(shape: tuple[int | None, ...]) -> int:
@@ -137,7 +138,7 @@ def _last_unknown(shape: tuple[int | None, ...]) -> int:
 def _ragged(leaves: list[Array], shapes: Array, rank: int, splits_dtype: np.dtype[Any]) -> Ragged:
     """Join arrays along a new first dimension, with ``rank`` ragged dimensions behind it."""
     counts = shapes[:, :rank].prod(axis=1).tolist()
-    joined: Any = np.concatenate(
+    joined: Any = join_arrays(
         [leaf.reshape(n, *leaf.shape[rank:]) for leaf, n in zip(leaves, counts, strict=True)]
     )
     for depth in reversed(range(rank)):

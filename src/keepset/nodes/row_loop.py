@@ -20,6 +20,7 @@ from keepset.core.chunk import Chunk
 from keepset.core.dtypes import PLAIN_SCALARS
 from keepset.core.element import to_returned_element
 from keepset.errors import ResultError
+from keepset.nodes.empty_filter import holds_bytes
 
 
 class Memory(Protocol):
@@ -41,6 +42,9 @@ class Step(NamedTuple):
     memory: Memory | None = None
     # Called where a function begins by returning None, or for the truth of a predicate's result.
     judge: Callable[..., Any] | None = None
+    # Called at the end of the input if a filter has passed none of its elements, with their number
+    # and with whether text in them is bytes.
+    on_none: Callable[[int, bool], None] | None = None
 
 
 # What each kind of step does to the element ``x``. ``f`` is its function, ``call`` calls it with a
@@ -101,11 +105,12 @@ def _compile(kinds: tuple[str, ...]) -> tuple[Callable[..., Any], dict[int, int]
     counters = ", ".join(f"at{i}" for i in range(1 + kinds.count("filter")))
     source = _Source()
     source.add(0, f"def make({', '.join(functions)}, plain, to_element, yes, no):")
-    source.add(1, "step = 0", f"{counters.replace(', ', ' = ')} = -1")
+    source.add(1, "step = 0", "passed = False", f"{counters.replace(', ', ' = ')} = -1")
     source.add(1, "def get():", f"    return [step, {counters}]")
     source.add(1, "def put(progress):", f"    nonlocal step, {counters}")
     source.add(1, f"    step, {counters} = progress")
     source.add(1, "def advance(rows):", "    nonlocal at0", "    at0 += rows")
+    source.add(1, "def has_passed():", "    return passed")
     arguments = ", ".join(f"{name}={name}" for name in (*functions, *_LOCALS))
     for scalars in (True, False):
         name = "scalars" if scalars else "any"
@@ -121,23 +126,33 @@ def _compile(kinds: tuple[str, ...]) -> tuple[Callable[..., Any], dict[int, int]
         for verb in ("give", "lend"):
             source.add(1, f"def {verb}_{name}(rows, failed, tokens, {arguments}):")
             _begin(source, kinds, counters)
-            source.add(2, "try:", "    for x in rows:")
+            hand_out = [*(["tokens += (None,)"] if verb == "lend" else []), "yield x"]
+            source.add(2, "try:")
+            if kinds[-1] == "filter":
+                # Whether a last filter passes any is seen in a loop that ends with the first of
+                # them, so that the loop for all others need not say it each time.
+                source.add(3, "if not passed:", "    for x in rows:")
+                _body(source, 5, kinds, scalars)
+                source.add(5, "passed = True", *hand_out, "break")
+                source.add(3, "if step == ENDED: return")
+            source.add(3, "for x in rows:")
             _body(source, 4, kinds, scalars)
-            source.add(4, *(["tokens += (None,)"] if verb == "lend" else []), "yield x")
+            source.add(4, *hand_out)
             source.add(2, "except BaseException as error:", "    other = failed(error)")
             source.add(3, "if other is error:", "    raise", "raise other")
     loops = ("run", "give", "lend")
     scalars_loops, any_loops = (
         ", ".join(f"{verb}_{name}" for verb in loops) for name in ("scalars", "any")
     )
-    source.add(1, f"return get, put, advance, {{True: ({scalars_loops}), False: ({any_loops})}}")
+    returned = "get, put, advance, has_passed"
+    source.add(1, f"return {returned}, {{True: ({scalars_loops}), False: ({any_loops})}}")
     namespace: dict[str, Any] = {"ENDED": _ENDED}
     exec(compile("\n".join(source.lines), _FILE, "exec"), namespace)
     return namespace["make"], source.steps
 
 
 def _begin(source: _Source, kinds: tuple[str, ...], counters: str) -> None:
-    source.add(2, f"nonlocal step, {counters}")
+    source.add(2, f"nonlocal step, passed, {counters}")
     for number in range(len(kinds)):
         stretch = kinds[:number].count("filter")
         source.add(2, f"t{number}, s{number}, n{number} = None, False, at{stretch} < 0")
@@ -177,9 +192,13 @@ class RowLoop:
         self.has_positional_steps = any(step.kind == "positional" for step in steps)
         make, self._step_of_line = _compile(tuple(step.kind for step in steps))
         functions = [*(step.function for step in steps), *(step.judge for step in steps)]
-        self._get, self._put, self._advance, self._loops = make(
+        self._get, self._put, self._advance, self._has_passed, self._loops = make(
             *functions, PLAIN_SCALARS, to_returned_element, np.True_, np.False_
         )
+        # What is asked at the end: whether the last step passed any, whether all of the pass went
+        # through here without an error, and whether text in the first elements was bytes.
+        self._has_results, self._is_whole = False, True
+        self._held_bytes: bool | None = None
 
     def run(
         self, chunk: Chunk, on_row: Callable[[int], None] | None = None
@@ -192,12 +211,14 @@ class RowLoop:
         rows, left = chunk.iterate()
         used, failure = len(chunk), None
         loop = self._loops[_holds_scalars(chunk)][0]
+        self._look_at(chunk)
         try:
             loop(rows if on_row is None else _announced(rows, on_row), out.append)
         except Exception as error:
             used, failure = used - left.__length_hint__(), error
             self.note_failure(error)
         self.count(used)
+        self._has_results = self._has_results or bool(out)
         return out, used, failure
 
     def give(
@@ -212,12 +233,14 @@ class RowLoop:
         has to pass on to ``note_failure``, and returns the one to raise. Before each result, an
         item is put into ``tokens``.
         """
+        self._look_at(chunk)
         rows, left = chunk.iterate()
         loop = self._loops[_holds_scalars(chunk)][1 if tokens is None else 2]
         return loop(rows, failed, tokens), left
 
     def note_failure(self, error: BaseException) -> None:
         """Find the step that an error came from by the line of the loop that called it."""
+        self._is_whole = False
         for frame, line in traceback.walk_tb(error.__traceback__):
             if frame.f_code.co_filename == _FILE:
                 self._put([self._step_of_line.get(line, 0), *self._get()[1:]])
@@ -240,6 +263,33 @@ class RowLoop:
     @progress.setter
     def progress(self, progress: list[int]) -> None:
         self._put(progress)
+        self._is_whole = self._is_whole and progress[1] < 0
+
+    def _look_at(self, chunk: Chunk) -> None:
+        if self._held_bytes is None:
+            self._held_bytes = any(step.on_none for step in self._steps) and holds_bytes(chunk)
+
+    def note_end(self) -> None:
+        """Tell the filters that have passed none of their elements so: the input has ended."""
+        if not self._is_whole or self.has_ended:
+            return
+        progress, stretch = self.progress[1:], 0
+        in_bytes = bool(self._held_bytes)
+        for number, step in enumerate(self._steps):
+            if step.kind == "filter":
+                stretch += 1
+                is_last = number + 1 == len(self._steps)
+                has_some = progress[stretch] >= 0 or (
+                    is_last and (self._has_results or self._has_passed())
+                )
+                judged = progress[stretch - 1] + 1
+                if judged > 0 and not has_some:
+                    if step.on_none is not None:
+                        step.on_none(judged, in_bytes)
+                    return
+            elif step.kind != "take_while":
+                # What functions return is never str, unless a signature promises it.
+                in_bytes = step.kind in ("map", "positional")
 
     def place_before(self, position: int) -> None:
         """Say which element of the input comes next."""

@@ -88,7 +88,11 @@ class _RowCursor(Tappable):
     def read(self, max_rows: int) -> Chunk:
         if self._error is not None:
             self._raise(self._error)
-        while not self._loop.has_ended and (chunk := self._parent.read(max_rows)):
+        while not self._loop.has_ended:
+            chunk = self._parent.read(max_rows)
+            if not chunk:
+                self._loop.note_end()
+                break
             out, used, error = self._loop.run(chunk)
             if error is not None:
                 # The failed row is taken back as well until its error has been raised, so that a
@@ -135,7 +139,11 @@ class _RowTap(Tap):
 
     def read(self, max_rows: int, tokens: list[None] | None = None) -> Iterator[Any] | None:
         self._count()
-        if self._loop.has_ended or not (chunk := self._parent.read(max_rows)):
+        if self._loop.has_ended:
+            return None
+        chunk = self._parent.read(max_rows)
+        if not chunk:
+            self._loop.note_end()
             return None
         if self.counts_bytes:
             self.read_bytes = chunk.own_bytes

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from keepset.core.chunk import Chunk, concat
-from keepset.core.column import Column
+from keepset.core.column import Column, are_alike
 from keepset.core.cursor import Cursor, Lookup, State
 from keepset.core.dtypes import Array
 from keepset.core.node import UNKNOWN, Node, stage
@@ -303,9 +303,7 @@ class _Buffer:
             chunk.has_columns
             and chunk.structure == self._structure
             and all(
-                isinstance(column, np.ndarray)
-                and column.dtype == array.dtype
-                and column.shape[1:] == array.shape[1:]
+                isinstance(column, np.ndarray) and are_alike(column, array)
                 for column, array in zip(chunk.columns, self._arrays, strict=True)
             )
         )

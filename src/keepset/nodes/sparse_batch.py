@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from keepset.core.chunk import Chunk
-from keepset.core.dtypes import Array
+from keepset.core.dtypes import Array, dtype_name, dtype_of, join_arrays, text_array
 from keepset.core.node import Node, stage
 from keepset.core.sparse import Sparse
 from keepset.core.spec import SparseTensorSpec, Spec, TensorSpec, as_shape, spec_of
@@ -60,9 +60,9 @@ class SparseBatch(Batch):
 
     def _join(self, leaves: list[Any]) -> Sparse:
         arrays = [_as_array(leaf) for leaf in leaves]
-        dtypes = {array.dtype for array in arrays}
+        dtypes = {dtype_of(array) for array in arrays}
         if len(dtypes) > 1:
-            shown = " and ".join(sorted(map(str, dtypes)))
+            shown = " and ".join(sorted(map(dtype_name, dtypes)))
             raise ElementError(f"sparse_batch needs elements of one dtype, not {shown}")
         grids = {array.shape: np.argwhere(np.ones(array.shape, bool)) for array in arrays}
         for shape in grids:
@@ -77,13 +77,15 @@ class SparseBatch(Batch):
                 )
         within = np.concatenate([grids[array.shape] for array in arrays])
         rows = np.repeat(np.arange(len(arrays)), [array.size for array in arrays])
-        values = np.concatenate([array.reshape(-1) for array in arrays])
+        values = join_arrays([array.reshape(-1) for array in arrays])
         return Sparse(np.column_stack([rows, within]), values, [len(arrays), *self.row_shape])
 
 
 def _as_array(leaf: Any) -> Array:
     if isinstance(leaf, bytes):
         return np.array(leaf, object)  # NumPy's own type for bytes would drop zeros at their end
+    if isinstance(leaf, str):
+        return text_array([leaf]).reshape(())
     if isinstance(leaf, np.ndarray | np.generic):
         return np.asarray(leaf)
     raise ElementError(f"sparse_batch needs elements of one array each, not {spec_of(leaf)}")

@@ -117,4 +117,4 @@ def _keys(chunk: Chunk) -> tuple[list[Any], ElementError | None]:
 def _key(leaf: Any) -> Any:
     if isinstance(leaf, np.ndarray):
         return leaf.shape, tuple(leaf.ravel().tolist()) if leaf.dtype == object else leaf.tobytes()
-    return leaf if isinstance(leaf, bytes) else leaf.item()
+    return leaf if isinstance(leaf, bytes | str) else leaf.item()

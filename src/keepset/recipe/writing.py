@@ -449,7 +449,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, bytes):
         return _text(value)
     if isinstance(value, StringType):
-        return {"$dtype": "string"}
+        return {"$dtype": value.name}
     if isinstance(value, np.dtype):
         return {"$dtype": dtype_name(value)}
     if isinstance(value, LeafSpec):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from keepset.core.dtypes import TEXT_OBJECTS, dtype_name, dtype_of, is_text, text
 from keepset.core.element import to_element
 from keepset.core.ragged import Ragged
 from keepset.core.record import record
@@ -18,7 +19,8 @@ def assert_elements_equal(got: Any, expected: Any) -> None:
     """Assert that an element is the one expected, or that a list of elements is.
 
     Structure, dtype, shape and every value count; NaN equals NaN. Plain Python values stand for
-    the elements that they would become, and a data set within an element for all that it holds.
+    the elements that they would become, and a data set within an element for all that it holds. A
+    ``str`` stands for text where the element has text, and for bytes where it has bytes.
 
     Example:
         >>> import keepset as ks
@@ -30,8 +32,11 @@ def assert_elements_equal(got: Any, expected: Any) -> None:
     """
     if isinstance(got, list) and isinstance(expected, list):
         _compare_lists(got, expected)
-    elif (difference := _difference(to_element(got), to_element(expected))) is not None:
-        raise AssertionError(f"{_short(got)} is not {_short(to_element(expected))}: {difference}")
+        return
+    one = _element(got)
+    other = _expected(expected, one)
+    if (difference := _difference(one, other)) is not None:
+        raise AssertionError(f"{_short(got)} is not {_short(other)}: {difference}")
 
 
 def assert_same_elements(got: Iterable[Any], expected: Iterable[Any]) -> None:
@@ -41,13 +46,52 @@ def assert_same_elements(got: Iterable[Any], expected: Iterable[Any]) -> None:
         >>> import keepset as ks
         >>> assert_same_elements(ks.Dataset.range(3).shuffle(3), [0, 1, 2])
     """
-    ordered = [sorted(map(to_element, elements), key=_sort_key) for elements in (got, expected)]
-    _compare_lists(*ordered)
+    elements = list(map(_element, got))
+    make = _element if any(map(_has_text, elements)) else to_element
+    _compare_lists(sorted(elements, key=_sort_key), sorted(map(make, expected), key=_sort_key))
+
+
+def _element(value: Any) -> Any:
+    """As ``to_element``, but leaves that are text stay so."""
+    if not _has_text(value):
+        return to_element(value)
+    structure = structure_of(value)
+    leaves = structure.leaves(value)
+    return structure.build([leaf if _is_text(leaf) else to_element(leaf) for leaf in leaves])
+
+
+def _expected(value: Any, got: Any) -> Any:
+    """What is written down for an element, with text where the element has text."""
+    structure = structure_of(got)
+    if not _has_text(got) or structure_of(value) != structure:
+        return to_element(value)
+    pairs = zip(structure.leaves(got), structure.leaves(value), strict=True)
+    return structure.build([_as_text(b) if _is_text(a) else to_element(b) for a, b in pairs])
+
+
+def _has_text(value: Any) -> bool:
+    return any(map(_is_text, structure_of(value).leaves(value)))
+
+
+def _is_text(leaf: Any) -> bool:
+    if isinstance(leaf, np.ndarray):
+        return is_text(leaf)
+    return isinstance(leaf, str) or (isinstance(leaf, Ragged | Sparse) and leaf.dtype is text)
+
+
+def _as_text(leaf: Any) -> Any:
+    if isinstance(leaf, list):
+        array = np.array(leaf, object)
+        if all(isinstance(item, str) for item in array.ravel().tolist()):
+            return array.view(TEXT_OBJECTS)
+    return leaf if _is_text(leaf) else to_element(leaf)
 
 
 def _compare_lists(got: list[Any], expected: list[Any]) -> None:
-    for i, (one, other) in enumerate(zip(got, map(to_element, expected), strict=False)):
-        if (difference := _difference(to_element(one), other)) is not None:
+    for i, pair in enumerate(zip(got, expected, strict=False)):
+        one = _element(pair[0])
+        other = _expected(pair[1], one)
+        if (difference := _difference(one, other)) is not None:
             raise AssertionError(
                 f"element {i} of {len(got)} is {_short(one)}, not {_short(other)}: {difference}"
             )
@@ -72,7 +116,7 @@ class LeafDifference:
 
 def element_differences(one: Any, other: Any) -> list[LeafDifference]:
     """The leaves in which two elements differ; empty if they are equal."""
-    one, other = to_element(one), to_element(other)
+    one, other = _element(one), _element(other)
     structure = structure_of(one)
     if structure != structure_of(other):
         return [LeafDifference("", str(structure), str(structure_of(other)), " (the structure)")]
@@ -99,9 +143,8 @@ def _names(structure: Structure) -> list[str]:
 
 def _described(name: str, one: Any, other: Any, difference: str) -> LeafDifference:
     shapes = [getattr(each, "shape", None) for each in (one, other)]
-    dtypes = [getattr(each, "dtype", None) for each in (one, other)]
     is_array = all(isinstance(each, np.ndarray) for each in (one, other))
-    if is_array and shapes[0] == shapes[1] and dtypes[0] == dtypes[1]:
+    if is_array and shapes[0] == shapes[1] and dtype_of(one) == dtype_of(other):
         same = np.asarray((one == other) | ((one != one) & (other != other)), bool)
         at = tuple(map(int, np.argwhere(~same)[0]))
         where = f" at {list(at)} ({difference})" if at else ""
@@ -111,8 +154,8 @@ def _described(name: str, one: Any, other: Any, difference: str) -> LeafDifferen
 
 
 def _short_value(value: Any) -> str:
-    text = str(value) if isinstance(value, np.generic) else " ".join(repr(value).split())
-    return text if len(text) <= 60 else text[:57] + "..."
+    shown = str(value) if isinstance(value, np.generic) else " ".join(repr(value).split())
+    return shown if len(shown) <= 60 else shown[:57] + "..."
 
 
 def _difference(one: Any, other: Any) -> str | None:
@@ -132,8 +175,9 @@ def _leaf_difference(one: Any, other: Any) -> str | None:
         if _both_numbers(one, other) and one.dtype != other.dtype:
             return f"the dtypes are {one.dtype} and {other.dtype}"
         return f"the types are {type(one).__name__} and {type(other).__name__}"
-    if isinstance(one, bytes):
-        return None if one == other else "the bytes differ"
+    if isinstance(one, bytes | str):
+        what = "bytes" if isinstance(one, bytes) else "texts"
+        return None if one == other else f"the {what} differ"
     if isinstance(one, Ragged):
         return _leaf_difference(one.row_splits, other.row_splits) or _leaf_difference(
             one.values, other.values
@@ -156,8 +200,8 @@ def _both_numbers(one: Any, other: Any) -> bool:
 
 
 def _array_difference(one: Any, other: Any) -> str | None:
-    if one.dtype != other.dtype:
-        return f"the dtypes are {one.dtype} and {other.dtype}"
+    if one.dtype != other.dtype or dtype_of(one) != dtype_of(other):
+        return f"the dtypes are {dtype_name(dtype_of(one))} and {dtype_name(dtype_of(other))}"
     if one.shape != other.shape:
         return f"the shapes are {one.shape} and {other.shape}"
     same = np.asarray((one == other) | ((one != one) & (other != other)), bool)
@@ -179,10 +223,10 @@ def _leaf_key(leaf: Any) -> str:
     if hasattr(leaf, "__keepset_node__"):
         return f"data set {[_sort_key(element) for element in leaf]}"
     if isinstance(leaf, np.ndarray | np.generic):
-        return f"{leaf.dtype} {leaf.shape} {np.asarray(leaf).tolist()!r}"
+        return f"{dtype_name(dtype_of(leaf))} {leaf.shape} {np.asarray(leaf).tolist()!r}"
     return repr(leaf)
 
 
 def _short(value: Any) -> str:
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 120 else text[:117] + "..."
+    shown = " ".join(repr(value).split())
+    return shown if len(shown) <= 120 else shown[:117] + "..."

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from keepset.core.dtypes import Array, is_text
 from keepset.core.ragged import Ragged
 from keepset.core.sparse import Sparse
 from keepset.core.structure import structure_of
@@ -123,8 +124,14 @@ def _overwrite(element: Any) -> None:
     for leaf in structure_of(element).leaves(element):
         for array in _arrays(leaf):
             if array.flags.writeable:
-                array[...] = b"?" if array.dtype == object else np.zeros((), array.dtype)
+                array[...] = _spoilt(array)
     _clear(element)
+
+
+def _spoilt(array: Array) -> Any:
+    if array.dtype == object:
+        return "?" if is_text(array) else b"?"
+    return np.zeros((), array.dtype)
 
 
 def _clear(element: Any) -> None:

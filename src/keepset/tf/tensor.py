@@ -9,6 +9,7 @@ import numpy as np
 
 from keepset.core.arrays import as_array
 from keepset.core.dtypes import DType, StringType, as_dtype, storage_dtype, string
+from keepset.core.encoded import encoded_leaf
 from keepset.core.ragged import Ragged
 from keepset.core.sparse import Sparse
 from keepset.core.structure import is_namedtuple, structure_of
@@ -167,10 +168,15 @@ def cast_array(array: Any, wanted: DType) -> Any:
 
 
 def tensored(element: Any) -> Any:
-    """An element with a tensor for each leaf; Ragged, Sparse and data sets stay what they are."""
+    """An element with a tensor for each leaf; Ragged, Sparse and data sets stay what they are.
+
+    Text is bytes, as TensorFlow has no other strings.
+    """
     kind = type(element)
     if kind is np.ndarray:
-        return element.view(Tensor)
+        return encoded_leaf(element).view(Tensor)
+    if kind is str:
+        return tensored(element.encode())
     if kind is bytes or isinstance(element, np.generic):
         array = np.empty((), object if kind is bytes else element.dtype)
         array[()] = element

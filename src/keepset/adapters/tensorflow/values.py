@@ -7,13 +7,15 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from keepset.core.encoded import encoded_leaf
 from keepset.core.ragged import Ragged
 from keepset.core.sparse import Sparse
 from keepset.errors import ElementError
 
 
 def tf_value(leaf: Any) -> Any:
-    """A leaf as TensorFlow takes it."""
+    """A leaf as TensorFlow takes it; text is bytes there."""
+    leaf = encoded_leaf(leaf)
     if isinstance(leaf, Ragged):
         splits, values = [], leaf
         while isinstance(values, Ragged):

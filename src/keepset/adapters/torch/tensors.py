@@ -11,7 +11,7 @@ import torch
 
 from keepset.core.chunk import Chunk
 from keepset.core.column import Column
-from keepset.core.dtypes import Array, DType, StringType, string
+from keepset.core.dtypes import Array, DType, StringType
 from keepset.core.jagged import Jagged
 from keepset.core.ragged import Ragged
 from keepset.core.sparse import Sparse
@@ -54,14 +54,14 @@ def _leaves(column: Column, copy: bool) -> Iterable[Any]:
     if isinstance(column, np.ndarray) and column.dtype != object:
         # One conversion for all of them; each is a view of the column.
         return _tensor(column, copy).unbind(0)  # type: ignore[no-any-return]
-    if isinstance(column, Jagged):
+    if isinstance(column, Jagged) and column.values.dtype != object:
         return [_tensor(leaf, copy) for leaf in column.leaves()]
     return [tensor_of(leaf, copy) for leaf in column]
 
 
 def tensor_of(leaf: Any, copy: bool) -> Any:
-    """A leaf as a tensor; strings stay ``bytes``, and arrays of them become lists."""
-    if isinstance(leaf, bytes):
+    """A leaf as a tensor; strings stay ``bytes`` or ``str``, and arrays of them become lists."""
+    if isinstance(leaf, bytes | str):
         return leaf
     if isinstance(leaf, np.ndarray | np.generic):
         array = np.asarray(leaf)
@@ -153,7 +153,8 @@ def check_spec(spec: Spec) -> None:
                 "PyTorch; use flat_map"
             )
         check_dtype(leaf.dtype)
-        if isinstance(leaf, RaggedTensorSpec) and leaf.ragged_rank > 1 and leaf.dtype != string:
+        is_numeric = not isinstance(leaf.dtype, StringType)
+        if isinstance(leaf, RaggedTensorSpec) and leaf.ragged_rank > 1 and is_numeric:
             raise ElementError(
                 f"{leaf} has {leaf.ragged_rank} ragged dimensions, and PyTorch's nested tensors "
                 "have one; use padded_batch"

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from keepset.core.column import Column
-from keepset.core.dtypes import Array, DType, dtype_name
+from keepset.core.dtypes import Array, DType, dtype_name, join_arrays, text
 from keepset.core.jagged import Jagged
 from keepset.core.ragged import Ragged
 from keepset.core.spec import LeafSpec
@@ -170,12 +170,28 @@ class _Walk:
                 f"{of.where}: types={{{of.leaf.name!r}: {name!r}}} cannot be, as the column has "
                 f"the type {of.leaf.type}; choose another one"
             )
+        if of.dtype is text and isinstance(error.value, bytes):
+            return self._error(
+                f"{of.leaf.name!r} has {_around_bad(error.value)}; read it as bytes, with "
+                f"types={{{of.leaf.name!r}: 'string'}}, or pass the encoding= of a text file",
+                np.array([error.index]),
+            )
         what = (
             f"{of.leaf.name!r} has {error.value!r:.60}, which cannot become {name} "
             f"({error.reason}); choose another type in types={{{of.leaf.name!r}: ...}}, or "
             "'string'"
         )
         return self._error(what, np.array([error.index]))
+
+
+def _around_bad(value: bytes) -> str:
+    """Which byte of a value is no UTF-8."""
+    try:
+        value.decode()
+    except UnicodeDecodeError as error:
+        some = value[max(0, error.start - 20) : error.start + 20]
+        return f"the byte 0x{value[error.start]:02x} at {error.start}, which is no UTF-8: {some!r}"
+    return repr(value)
 
 
 def _either(one: Array | None, other: Array | None) -> Array | None:
@@ -206,7 +222,7 @@ def _ragged(values: Array, levels: list[Array], start: int, stop: int) -> Ragged
 def _with_gaps(values: Array, offsets: Array, missing: Array, fill: Array) -> Jagged:
     starts, stops = offsets[:-1].copy(), offsets[1:].copy()
     starts[missing], stops[missing] = len(values), len(values) + len(fill)
-    return Jagged(np.concatenate([values, fill]), starts, stops)
+    return Jagged(join_arrays([values, fill]), starts, stops)
 
 
 def _unreadable(leaf: ArrowLeaf, where: str) -> InvalidArgumentError:

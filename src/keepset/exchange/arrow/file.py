@@ -13,6 +13,7 @@ from keepset.core.dtypes import Array
 from keepset.core.node import stage
 from keepset.core.spec import Spec
 from keepset.errors import InvalidArgumentError
+from keepset.exchange.arrow.leaves import is_unicode
 from keepset.exchange.arrow.out import ArrowOut
 from keepset.exchange.arrow.rows import ArrowRows
 from keepset.exchange.arrow.source import arrow_damage, arrow_input
@@ -20,6 +21,7 @@ from keepset.exchange.files.exporting import RowWriter
 from keepset.exchange.files.file_rows import FileRows
 from keepset.exchange.files.grouped_rows import GroupedRows
 from keepset.exchange.files.row_file import Place, RowFile
+from keepset.exchange.text.codec_names import check_utf8
 from keepset.format.message import batch_places, is_compressed, row_count
 
 COMPRESSIONS: Final = ("none", "lz4", "zstd")
@@ -44,9 +46,13 @@ class ReadArrow(FileRows):
 
     missing: Any = None
     types: Any = None
+    encoding: str | None = None
 
     knows_length = True
     is_addressable = True
+
+    def __post_init__(self) -> None:
+        check_utf8(self.kind, self.encoding)
 
     def open_file(self, place: Place) -> RowFile:
         head = bytes(place.store.read_range(place.file, 0, min(8, place.store.size(place.file))))
@@ -67,6 +73,7 @@ class ReadArrow(FileRows):
                 missing=self.missing,
                 types=self.types,
                 where=place.name,
+                is_str=None if self.encoding is None else is_unicode,
             )
 
 

@@ -157,6 +157,13 @@ def is_text(type: pa.DataType) -> bool:
     return any(is_kind(type) for is_kind in _TEXTS)
 
 
+def is_unicode(type: pa.DataType) -> bool:
+    """Whether values are text, and not bytes that may be anything."""
+    if pa.types.is_dictionary(type):
+        return is_unicode(type.value_type)
+    return any(is_kind(type) for is_kind in _UNICODE)
+
+
 def without_views(type: pa.DataType) -> pa.DataType:
     """The same type of lists, with texts of the usual kind."""
     if pa.types.is_string_view(type) or pa.types.is_binary_view(type):
@@ -178,10 +185,13 @@ _LISTS: Final = (
     pa.types.is_list_view,
     pa.types.is_large_list_view,
 )
-_TEXTS: Final = (
+_UNICODE: Final = (
     pa.types.is_string,
     pa.types.is_large_string,
     pa.types.is_string_view,
+)
+_TEXTS: Final = (
+    *_UNICODE,
     pa.types.is_binary,
     pa.types.is_large_binary,
     pa.types.is_binary_view,

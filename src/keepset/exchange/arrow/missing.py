@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from contextlib import suppress
+from typing import Any, Final
 
 import numpy as np
 
 from keepset.core.arrays import as_array
-from keepset.core.dtypes import Array, DType, StringType, dtype_name, storage_dtype, zero_of
+from keepset.core.conform import conformer
+from keepset.core.dtypes import Array, DType, StringType, dtype_name, storage_dtype, text, zero_of
+from keepset.core.spec import TensorSpec
 from keepset.errors import ElementError, InvalidArgumentError
 from keepset.exchange.arrow.leaves import ArrowLeaf
+
+_TEXTS: Final = conformer(TensorSpec(None, text))
 
 
 def default_fill(dtype: DType) -> tuple[Any] | None:
@@ -33,7 +38,8 @@ def fill_value(value: Any, dtype: DType, key: str) -> Any:
     """A single value that the user gave in ``missing=``."""
     if isinstance(dtype, StringType):
         if isinstance(value, str | bytes):
-            return value.encode() if isinstance(value, str) else value
+            with suppress(ElementError, UnicodeError):
+                return conformer(TensorSpec((), dtype))(value)
         raise _unfit(value, dtype, key)
     try:
         made = np.array(value, dtype)
@@ -57,7 +63,7 @@ def fill_list(value: Any, dtype: DType, leaf: ArrowLeaf, key: str) -> Array:
     inner = (leaf.spec(dtype).shape or ())[1:]
     is_plain = leaf.lists == 1 and not any(step.kind == "field" for step in leaf.steps[1:])
     try:
-        made = as_array(value)
+        made: Array = _TEXTS(value) if dtype is text else as_array(value)
         if not isinstance(dtype, StringType):
             made = made.astype(dtype)
     except (ElementError, TypeError, ValueError) as error:

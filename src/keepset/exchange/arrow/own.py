@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from keepset.core.chunk import Chunk
 from keepset.core.column import Column
-from keepset.core.dtypes import Array, DType
+from keepset.core.dtypes import Array, DType, StringType, string, text
 from keepset.core.ragged import Ragged
 from keepset.core.spec import LeafSpec, RaggedTensorSpec, Spec, spec_from_json
 from keepset.errors import ElementError, InvalidArgumentError, KeepsetError, NewerFormatError
@@ -64,10 +64,18 @@ class OwnColumns:
 
 
 def own_columns(
-    schema: pa.Schema, columns: tuple[Any, ...] | None, where: str
+    schema: pa.Schema,
+    columns: tuple[Any, ...] | None,
+    where: str,
+    is_str: Callable[[pa.DataType], bool] | None = None,
 ) -> OwnColumns | None:
-    """How a table of ours is read; None for others, and for those that somebody has changed."""
+    """How a table of ours is read; None for others, and for those that somebody has changed.
+
+    ``is_str`` says of which Arrow types bytes become ``str``, as they were written for others.
+    """
     layout = _layout_of(schema, where)
+    if layout is not None and is_str is not None:
+        layout = _with_text(layout, schema, is_str)
     if layout is None or len(layout.names) != len(schema.names):
         return None
     readers: list[_Reader] = []
@@ -78,6 +86,18 @@ def own_columns(
             return None
         readers.append(found)
     return OwnColumns(layout, readers, columns, where)
+
+
+def _with_text(layout: Layout, schema: pa.Schema, is_str: Callable[[pa.DataType], bool]) -> Layout:
+    """The layout in which bytes that others see as text are text."""
+    leaves = []
+    for name, leaf in zip(layout.names, layout.leaves, strict=True):
+        place = schema.get_field_index(name)
+        is_bytes = place >= 0 and leaf.dtype is string
+        found = leaves_of_field(name, schema.field(place).type) if is_bytes else iter(())
+        is_text = any(isinstance(each.dtype, StringType) and is_str(each.type) for each in found)
+        leaves.append(leaf.with_dtype(text) if is_text else leaf)
+    return Layout(layout.structure.build(leaves), layout.wide)
 
 
 def _layout_of(schema: pa.Schema, where: str) -> Layout | None:
@@ -120,7 +140,9 @@ def _ragged_reader(field: pa.Field, leaf: RaggedTensorSpec) -> _Reader | None:
         return None
     dtype, splits = found[0].dtype, leaf.row_splits_dtype
     # Parquet has no seconds.
-    if dtype is None or (dtype != leaf.dtype and not (_is_time(dtype) and _is_time(leaf.dtype))):
+    are_strings = isinstance(dtype, StringType) and isinstance(leaf.dtype, StringType)
+    are_times = _is_time(dtype) and _is_time(leaf.dtype)
+    if dtype is None or (dtype != leaf.dtype and not are_times and not are_strings):
         return None
     column = ArrowColumn(found[0], leaf.dtype, {}, field.name)
     if splits == np.dtype(np.int64):

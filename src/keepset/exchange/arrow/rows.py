@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from keepset.core.chunk import Chunk
 from keepset.core.column import Column
-from keepset.core.dtypes import Array, DType, as_dtype
+from keepset.core.dtypes import Array, DType, as_dtype, text
 from keepset.core.spec import Spec
 from keepset.core.structure import structure_of
 from keepset.errors import InvalidArgumentError
@@ -34,6 +34,8 @@ class ArrowRows:
             and times NaT without it.
         types: The dtypes of columns that are to be cast.
         where: What to call the table in messages.
+        is_str: Says of an Arrow type whether its values become ``str``; otherwise none do, but
+            those that Keepset wrote as such.
 
     Attributes:
         spec: The spec of a row.
@@ -54,12 +56,13 @@ class ArrowRows:
         missing: Mapping[str, Any] | None = None,
         types: Mapping[str, Any] | None = None,
         where: str = "",
+        is_str: Callable[[pa.DataType], bool] | None = None,
     ) -> None:
         self._where = where or "the table"
         wanted = None if columns is None else tuple(columns)
         _check_unique([(name,) for name in schema.names], self._where)
         # Whoever asks for other types than those that were kept sees columns, as everybody does.
-        self._own = None if types else own_columns(schema, wanted, self._where)
+        self._own = None if types else own_columns(schema, wanted, self._where, is_str)
         if self._own is not None:
             self.spec: Spec = self._own.spec
             self.names: list[str] = self._own.names
@@ -70,6 +73,10 @@ class ArrowRows:
         }
         _check_unique([leaf.path for each in leaves.values() for leaf in each], self._where)
         given = _dtypes(types, leaves, self._where)
+        if is_str is not None:
+            every = [leaf for each in leaves.values() for leaf in each]
+            texts = {leaf.name: text for leaf in every if is_str(leaf.type)}
+            given = texts | given
         fill = dict(missing or {})
         _check_missing(fill, leaves, self._where)
         self._columns = [

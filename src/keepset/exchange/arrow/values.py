@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from keepset.core.dtypes import Array, DType, StringType
+from keepset.core.dtypes import TEXT_OBJECTS, Array, DType, StringType, text
 from keepset.exchange.arrow.leaves import is_text
 
 _OF_OTHERS: Final = 2  # what NumPy says of a dtype that another package adds
@@ -30,7 +30,10 @@ def values_of(array: pa.Array, dtype: DType, is_cast: bool) -> tuple[Array, Arra
     """
     if is_cast:
         array = _cast(array, dtype)
-    values = _strings(array) if isinstance(dtype, StringType) else _numbers(array, dtype)
+    if dtype is text:
+        values = _texts(array)
+    else:
+        values = _strings(array) if isinstance(dtype, StringType) else _numbers(array, dtype)
     missing = missing_in(array)
     return values, missing
 
@@ -106,6 +109,20 @@ def _strings(array: pa.Array) -> Array:
         words = _strings(array.dictionary)
         return words.take(indices) if len(words) else np.full(len(indices), b"", object)
     values: Array = _binary(array).fill_null(b"").to_numpy(zero_copy_only=False)
+    return values
+
+
+def _texts(array: pa.Array) -> Array:
+    """As ``_strings``, as ``str``; what is not UTF-8 is a BadValueError."""
+    if pa.types.is_dictionary(array.type):
+        indices = array.indices.fill_null(0).to_numpy(zero_copy_only=False)
+        words = _texts(array.dictionary)
+        return words.take(indices) if len(words) else np.full(len(indices), "", TEXT_OBJECTS)
+    octets = _binary(array).fill_null(b"")
+    # Looked at in any case: readers of files do not, whatever the type says.
+    narrow = pa.types.is_binary(octets.type)
+    checked = _cast_checked(octets, pa.string() if narrow else pa.large_string())
+    values: Array = checked.to_numpy(zero_copy_only=False).view(TEXT_OBJECTS)
     return values
 
 

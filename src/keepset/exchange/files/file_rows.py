@@ -242,7 +242,7 @@ class _FileRowsCursor(Cursor):
         if not len(chunk):
             return False
         name = chunk.rows[0]
-        if not isinstance(name, bytes):
+        if not isinstance(name, bytes | str):
             raise ElementError(
                 f"{self._node.title} needs names of files, and one is a {type(name).__name__}"
             )

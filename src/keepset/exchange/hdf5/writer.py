@@ -8,6 +8,7 @@ from typing import Any, BinaryIO, Final
 import numpy as np
 
 from keepset.core.chunk import Chunk
+from keepset.core.encoded import encoded_chunk
 from keepset.core.spec import LeafSpec, Spec
 from keepset.errors import InvalidArgumentError
 from keepset.exchange.arrays.column_paths import Path, joined, leaf_paths
@@ -73,8 +74,9 @@ class Hdf5Writer(RowWriter):
             raise
 
     def write(self, chunk: Chunk) -> None:
+        columns = encoded_chunk(chunk).columns
         for place, (column, number) in enumerate(self._columns):
-            added = column.add(chunk.columns[number], len(chunk))
+            added = column.add(columns[number], len(chunk))
             self._columns[place] = added, number
 
     def finish(self) -> None:

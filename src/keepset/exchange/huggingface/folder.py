@@ -12,6 +12,7 @@ from keepset.core.chunk import Chunk
 from keepset.core.node import stage
 from keepset.errors import InvalidArgumentError, NoFilesError, ObjectMissingError
 from keepset.exchange.arrow.file import ReadArrow
+from keepset.exchange.arrow.leaves import is_unicode
 from keepset.exchange.arrow.rows import ArrowRows
 from keepset.exchange.arrow.source import arrow_damage
 from keepset.exchange.files.grouped_rows import GroupedRows
@@ -129,6 +130,7 @@ class ReadHf(ReadArrow):
                 missing=self.missing,
                 types=self.types,
                 where=place.name,
+                is_str=None if self.encoding is None else is_unicode,
             )
 
 

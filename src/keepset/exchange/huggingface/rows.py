@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,7 @@ class HfRows:
         missing: Mapping[str, Any] | None = None,
         types: Mapping[str, Any] | None = None,
         where: str = "",
+        is_str: Callable[[pa.DataType], bool] | None = None,
     ) -> None:
         self._where = where or "the table"
         self._forms = {name: form for name, form in forms.items() if name in schema.names}
@@ -46,7 +47,12 @@ class HfRows:
         ]
         plain = pa.schema(fields)
         self._rows = ArrowRows(
-            plain, columns=columns, missing=missing, types=types, where=self._where
+            plain,
+            columns=columns,
+            missing=missing,
+            types=types,
+            where=self._where,
+            is_str=is_str,
         )
         self.spec: Spec = self._rows.spec
         self.names: list[str] = self._rows.names

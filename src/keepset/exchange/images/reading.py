@@ -115,6 +115,8 @@ class _Reader:
 
     def __call__(self, named: Any) -> dict[str, Any]:
         path, label = named if self._has_labels else (named, None)
+        if isinstance(path, str):
+            path = os.fsencode(path)
         if not isinstance(path, bytes):
             raise ElementError(f"names of files are needed, and one is a {type(path).__name__}")
         element: dict[str, Any] = {}

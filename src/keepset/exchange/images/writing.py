@@ -139,7 +139,7 @@ class _Naming:
 
     def _labelled(self, label: Any) -> tuple[str, str]:
         """The folder of a label, and how the list spells it."""
-        if isinstance(label, bytes):
+        if isinstance(label, bytes | str):
             if self._names is not None:
                 raise unfit(LABEL, "it is a text already; leave out label_names")
             name = _folder(os.fsdecode(label))

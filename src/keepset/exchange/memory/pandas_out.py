@@ -9,7 +9,7 @@ import numpy as np
 
 from keepset.core.chunk import Chunk, concat
 from keepset.core.column import Column, column_rows
-from keepset.core.dtypes import StringType, dtype_name
+from keepset.core.dtypes import StringType, dtype_name, is_text, text
 from keepset.core.jagged import Jagged
 from keepset.core.ragged import Ragged
 from keepset.core.spec import LeafSpec, RaggedTensorSpec, Spec, TensorSpec
@@ -20,14 +20,14 @@ from keepset.format.layout import Layout
 
 
 class PandasOut:
-    """Makes a DataFrame of elements of ``spec``; with ``text``, bytes that are all text are text.
+    """Makes a DataFrame of elements of ``spec``; bytes that are all UTF-8 may be text.
 
     Nothing in it is shared with anybody else: it may be changed.
     """
 
-    def __init__(self, spec: Spec, text: bool) -> None:
+    def __init__(self, spec: Spec, as_text: bool) -> None:
         layout = Layout(spec)
-        self._names, self._leaves, self._text = layout.names, layout.leaves, text
+        self._names, self._leaves, self._text = layout.names, layout.leaves, as_text
         self._order = list(_places(layout.structure, 0))
         if not self._names:
             raise unfit("", "it has no values, and a table needs columns")
@@ -53,8 +53,9 @@ class PandasOut:
             if not isinstance(leaf.dtype, StringType):
                 return pandas.Series(np.array(column, leaf.dtype))
             words = self._told(column_rows(column))
-            is_text = self._text and not any(type(word) is bytes for word in words)
-            return pandas.Series(words, dtype="str" if is_text else object)
+            told = self._text or leaf.dtype is text
+            are_texts = told and not any(type(word) is bytes for word in words)
+            return pandas.Series(words, dtype="str" if are_texts else object)
         cells = np.empty(len(column), object)
         # One by one, because NumPy would look into arrays of one shape.
         for i, cell in enumerate(self._told(_cells(column))):
@@ -95,7 +96,7 @@ def _decoded(cell: Any) -> Any:
         return cell.decode()
     if isinstance(cell, list):
         return [_decoded(item) for item in cell]
-    if isinstance(cell, np.ndarray) and cell.dtype == object:
+    if isinstance(cell, np.ndarray) and cell.dtype == object and not is_text(cell):
         made = np.empty(cell.shape, object)
         made.reshape(-1)[:] = [item.decode() for item in cell.reshape(-1).tolist()]
         return made

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from keepset.core.chunk import Chunk
 from keepset.core.column import Column, column_rows, column_spec
-from keepset.core.dtypes import Array, DType, StringType, dtype_name
+from keepset.core.dtypes import Array, DType, StringType, dtype_name, text
 from keepset.core.jagged import Jagged
 from keepset.core.ragged import Ragged
 from keepset.core.spec import LeafSpec, RaggedTensorSpec, Spec, TensorSpec
@@ -147,12 +147,12 @@ def _ragged(leaf: RaggedTensorSpec, column: Column) -> pa.Array:
 
 def _items(values: Array, dtype: DType) -> pa.Array:
     if isinstance(dtype, StringType):
-        return pa.array(values, pa.large_binary())
+        return pa.array(values, pa.large_string() if dtype is text else pa.large_binary())
     return pa.array(values, from_pandas=dtype.kind in "mM")
 
 
 def _as_array(leaf: Any) -> Array:
-    if isinstance(leaf, bytes):
+    if isinstance(leaf, bytes | str):
         made = np.empty(1, object)
         made[0] = leaf
         return made

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from keepset.core.dtypes import as_dtype
 from keepset.core.node import stage
 from keepset.errors import ElementError, InvalidArgumentError
+from keepset.exchange.arrow.leaves import is_text
 from keepset.exchange.arrow.rows import ArrowRows
 from keepset.exchange.arrow.source import arrow_damage
 from keepset.exchange.arrow.values import arrow_type
@@ -29,7 +30,6 @@ from keepset.exchange.tables.text_blocks import (
     SAMPLE_BYTES,
     Block,
     blocks_of,
-    codec_named,
     line_ends,
 )
 from keepset.exchange.tables.text_table import TextTable
@@ -44,6 +44,7 @@ from keepset.exchange.tables.whole_numbers import (
     type_of,
     whole_numbers,
 )
+from keepset.exchange.text.codec_names import codec_named
 
 _TABS: Final = (".tsv", ".tab")
 
@@ -59,11 +60,12 @@ class ReadCsv(FileRows):
     quote: str | None = '"'
     null_values: tuple[str, ...] = ("",)
     on_bad_row: str = "error"
-    encoding: str = "utf8"
+    encoding: str | None = None
 
     def __post_init__(self) -> None:
         check_policy(self.on_bad_row)
-        codec_named(self.encoding)
+        if self.encoding is not None:
+            codec_named(self.encoding)
         for name in ("delimiter", "quote"):
             value = getattr(self, name)
             if value is not None and (len(value) != 1 or not value.isascii() or value in "\r\n"):
@@ -222,6 +224,7 @@ class _CsvRows(TextTable):
                 missing=node.missing,
                 types=node.types,
                 where=place.name,
+                is_str=None if node.encoding is None else is_text,
             )
         super().__init__(place, rows, node.on_bad_row)
         self._types = types or {}

@@ -15,7 +15,7 @@ import pyarrow.json as pa_json
 
 from keepset.core.dtypes import as_dtype
 from keepset.core.node import stage
-from keepset.exchange.arrow.leaves import is_list
+from keepset.exchange.arrow.leaves import is_list, is_text
 from keepset.exchange.arrow.rows import ArrowRows
 from keepset.exchange.arrow.values import arrow_type
 from keepset.exchange.files.file_rows import FileRows
@@ -29,7 +29,6 @@ from keepset.exchange.tables.text_blocks import (
     SAMPLE_BYTES,
     Block,
     blocks_of,
-    codec_named,
     has_blank_lines,
     line_ends,
 )
@@ -42,6 +41,7 @@ from keepset.exchange.tables.whole_numbers import (
     rounded,
     type_of,
 )
+from keepset.exchange.text.codec_names import codec_named
 
 _BLANK: Final = b" \t\r"
 # What a line with a number has that float64 may round.
@@ -64,11 +64,12 @@ class ReadJsonLines(FileRows):
     missing: Any = None
     types: Any = None
     on_bad_row: str = "error"
-    encoding: str = "utf8"
+    encoding: str | None = None
 
     def __post_init__(self) -> None:
         check_policy(self.on_bad_row)
-        codec_named(self.encoding)
+        if self.encoding is not None:
+            codec_named(self.encoding)
 
     def open_file(self, place: Place) -> RowFile:
         first = self._first_schema
@@ -92,6 +93,7 @@ class _JsonRows(TextTable):
                 missing=node.missing,
                 types=node.types,
                 where=place.name,
+                is_str=None if node.encoding is None else is_text,
             )
             schema = pa.schema([schema.field(name) for name in rows.names])
         super().__init__(place, rows, node.on_bad_row)

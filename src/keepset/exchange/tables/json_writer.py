@@ -12,7 +12,7 @@ import numpy as np
 
 from keepset.core.chunk import Chunk
 from keepset.core.column import Column, column_rows
-from keepset.core.dtypes import Array, dtype_name
+from keepset.core.dtypes import Array, dtype_name, is_text
 from keepset.core.ragged import Ragged
 from keepset.core.spec import Spec
 from keepset.core.structure import Structure
@@ -59,7 +59,7 @@ class JsonLinesWriter(RowWriter):
             if kind in "iu":
                 return map(str, column.tolist())
             if kind == "O":
-                return [encode_basestring(self._text(each, path)) for each in column.tolist()]
+                return map(encode_basestring, self._decoded(column, path))
             if kind == "f" and np.isfinite(column).all():
                 return map(repr, column.astype(np.float64).tolist())
         return map(self._encoded, self._values(column, path))
@@ -83,6 +83,8 @@ class JsonLinesWriter(RowWriter):
             return [self._leaf(row, path) for row in leaf]
         if isinstance(leaf, bytes):
             return self._text(leaf, path)
+        if isinstance(leaf, str):
+            return leaf
         if isinstance(leaf, np.ndarray | np.generic):
             return self._plain(np.asarray(leaf), path)
         raise unfit(repr(path), f"JSON has no {type(leaf).__name__}; make an array of it with map")
@@ -94,7 +96,7 @@ class JsonLinesWriter(RowWriter):
             return array.tolist()
         values = np.empty(array.shape, object)
         if kind == "O":
-            values.reshape(-1)[:] = [self._text(each, path) for each in array.ravel().tolist()]
+            values.reshape(-1)[:] = self._decoded(array, path)
         elif kind == "M":
             values[...] = np.datetime_as_string(array).astype(object)
             values[np.isnat(array)] = None
@@ -107,6 +109,10 @@ class JsonLinesWriter(RowWriter):
         else:
             raise unfit(repr(path), f"JSON has no {dtype_name(array.dtype)}; cast it with map")
         return values.tolist()
+
+    def _decoded(self, array: Array, path: str) -> list[str]:
+        items = array.ravel().tolist()
+        return items if is_text(array) else [self._text(item, path) for item in items]
 
     def _text(self, value: bytes, path: str) -> str:
         try:

@@ -12,6 +12,7 @@ from keepset.core.chunk import Chunk
 from keepset.core.node import stage
 from keepset.core.spec import Spec
 from keepset.errors import InvalidArgumentError
+from keepset.exchange.arrow.leaves import is_unicode
 from keepset.exchange.arrow.out import ArrowOut
 from keepset.exchange.arrow.rows import ArrowRows
 from keepset.exchange.arrow.source import arrow_damage, arrow_input
@@ -19,6 +20,7 @@ from keepset.exchange.files.exporting import RowWriter, unfit
 from keepset.exchange.files.file_rows import FileRows
 from keepset.exchange.files.grouped_rows import GroupedRows
 from keepset.exchange.files.row_file import Place, RowFile
+from keepset.exchange.text.codec_names import check_utf8
 
 # A group is decoded as a whole to give any of its rows, so small ones are good to us.
 ROW_GROUP_BYTES: Final = 32 << 20
@@ -36,18 +38,20 @@ class ReadParquet(FileRows):
 
     missing: Any = None
     types: Any = None
+    encoding: str | None = None
 
     knows_length = True
     is_addressable = True
 
+    def __post_init__(self) -> None:
+        check_utf8(self.kind, self.encoding)
+
     def open_file(self, place: Place) -> RowFile:
-        return _ParquetRows(place, self.columns, self.missing, self.types)
+        return _ParquetRows(place, self)
 
 
 class _ParquetRows(GroupedRows):
-    def __init__(
-        self, place: Place, columns: tuple[Any, ...] | None, missing: Any, types: Any
-    ) -> None:
+    def __init__(self, place: Place, node: ReadParquet) -> None:
         source = arrow_input(place)
         with arrow_damage(place):
             self._file = pq.ParquetFile(
@@ -65,7 +69,12 @@ class _ParquetRows(GroupedRows):
             raise place.damaged("its numbers of rows contradict each other")
         with arrow_damage(place):  # a name may be no text
             rows = ArrowRows(
-                schema, columns=columns, missing=missing, types=types, where=place.name
+                schema,
+                columns=node.columns,
+                missing=node.missing,
+                types=node.types,
+                where=place.name,
+                is_str=None if node.encoding is None else is_unicode,
             )
         super().__init__(place, rows, counts)
         # Several columns are decoded at once; RangeFile is not for several threads.

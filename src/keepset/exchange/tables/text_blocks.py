@@ -10,7 +10,8 @@ import numpy as np
 
 from keepset.errors import CorruptRecordError, InvalidArgumentError
 from keepset.exchange.files.row_file import Place
-from keepset.exchange.text.lines import compression_of, text_pieces
+from keepset.exchange.text.codec_names import UTF8, codec_named
+from keepset.exchange.text.lines import compression_of, decoded_pieces, text_pieces
 
 BLOCK_BYTES: Final = 2 << 20
 # Of a block, what one thread parses at a time.
@@ -20,7 +21,6 @@ SAMPLE_BYTES: Final = 1 << 20
 _NEWLINE: Final = ord("\n")
 # A record that is longer than this has no end, as a rule: a quote that is not closed, say.
 _MOST_BYTES: Final = 64 << 20
-_UTF8: Final = ("utf-8", "utf-8-sig")
 _MARKS: Final = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _LONGEST_MARK: Final = 4
 # Those whose decoders drop the mark: the next one is text.
@@ -36,9 +36,11 @@ class Block(NamedTuple):
 
 
 def blocks_of(
-    place: Place, end_of_last: Callable[[bytes], int], encoding: str = "utf8"
+    place: Place, end_of_last: Callable[[bytes], int], encoding: str | None = None
 ) -> Iterator[Block]:
     """A file in blocks of about two megabytes, as UTF-8, whether it is compressed or not.
+
+    Without an encoding it is taken to be UTF-8.
 
     ``end_of_last`` says where the last whole record of some text ends, and 0 if there is none. What
     is behind it at the end of the file is a record too, and belongs to the last block: types are
@@ -79,40 +81,19 @@ def has_blank_lines(data: bytes) -> bool:
     return bool(len(data)) and bool(is_end[0] or (is_end[1:] & is_end[:-1]).any())
 
 
-def codec_named(encoding: str) -> str:
-    """The name of an encoding as Python spells it."""
-    try:
-        return codecs.lookup(encoding).name
-    except LookupError as error:
-        raise InvalidArgumentError(
-            f"encoding={encoding!r} is unknown; choose one that Python has, such as 'utf8', "
-            "'latin-1' or 'utf-16'"
-        ) from error
-
-
-def _texts(place: Place, encoding: str) -> Iterator[bytes]:
+def _texts(place: Place, encoding: str | None) -> Iterator[bytes]:
     """Pieces of a file, as UTF-8 without the mark that some put before it."""
-    name = codec_named(encoding)
+    name = UTF8[0] if encoding is None else codec_named(encoding)
+    compression = compression_of(place.store, place.file, None)
+    pieces = _marked(text_pieces(place, compression, BLOCK_BYTES), name, place)
     is_first = True
-    decoder = None if name in _UTF8 else codecs.getincrementaldecoder(name)()
-    try:
-        compression = compression_of(place.store, place.file, None)
-        for piece in _with_whole_mark(text_pieces(place, compression, BLOCK_BYTES)):
-            if is_first:
-                _check_mark(piece[:_LONGEST_MARK], name, place)
-            text = piece if decoder is None else decoder.decode(piece).encode()
-            if is_first and name not in _MARKED:
-                text = text.removeprefix(codecs.BOM_UTF8)
-            is_first = False
-            yield text
-        if decoder is not None:
-            yield decoder.decode(b"", final=True).encode()
-    except UnicodeError as error:
-        raise CorruptRecordError(
-            f"{place.name} cannot be read: it is not in {encoding} ({error}); pass another "
-            "encoding=",
-            path=place.name,
-        ) from error
+    for text in pieces if name in UTF8 else _encoded(decoded_pieces(pieces, name, place)):
+        yield text.removeprefix(codecs.BOM_UTF8) if is_first and name not in _MARKED else text
+        is_first = False
+
+
+def _encoded(texts: Iterator[str]) -> Iterator[bytes]:
+    return (text.encode() for text in texts)
 
 
 def _with_whole_mark(pieces: Iterator[bytes]) -> Iterator[bytes]:
@@ -122,6 +103,13 @@ def _with_whole_mark(pieces: Iterator[bytes]) -> Iterator[bytes]:
         first += piece
     yield first
     yield from pieces
+
+
+def _marked(pieces: Iterator[bytes], name: str, place: Place) -> Iterator[bytes]:
+    for number, piece in enumerate(_with_whole_mark(pieces)):
+        if number == 0:
+            _check_mark(piece[:_LONGEST_MARK], name, place)
+        yield piece
 
 
 def _check_mark(head: bytes, name: str, place: Place) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from keepset.core.chunk import Chunk
 from keepset.core.column import column_spec
+from keepset.core.encoded import encoded_chunk, encoded_spec
 from keepset.core.node import INFINITE, Node
 from keepset.core.spec import LeafSpec, Spec, common_supertype, structure_and_leaves
 from keepset.errors import ElementError, InvalidArgumentError, UnknownSpecError
@@ -59,6 +60,7 @@ def save_tensorflow(
     name = compression_named("SNAPPY" if (compression or "").upper() == "AUTO" else compression)
     known = node.known_spec()
     if known is not None:
+        known = (encoded_spec(known[0]),)
         spec_message(known[0])  # an error now rather than at the end
     if name == "ZLIB" or shard_func is not None or store.is_remote:
         resume_as = None
@@ -69,7 +71,7 @@ def save_tensorflow(
     whole = False
     try:
         shown.advance(writer.elements)
-        for chunk in chunks_of(node, skip=writer.elements):
+        for chunk in map(encoded_chunk, chunks_of(node, skip=writer.elements)):
             shards = None if shard_func is None else shards_of(chunk, shard_func, writer.elements)
             writer.add(chunk, shards)
             shown.advance(len(chunk))

@@ -233,7 +233,7 @@ class _TfrecordCursor(Cursor):
         return True
 
     def _reader_of(self, name: Any, record: int = 0, byte: int = 0) -> RecordReader:
-        if not isinstance(name, bytes):
+        if not isinstance(name, bytes | str):
             raise ElementError(
                 f"TFRecordDataset needs names of files, and one is a {type(name).__name__}"
             )

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from keepset.core.chunk import Chunk
 from keepset.core.dtypes import StringType
+from keepset.core.encoded import encoded_chunk, encoded_spec
 from keepset.core.node import Node
 from keepset.core.spec import Spec, TensorSpec, spec_of
 from keepset.errors import ElementError, InvalidArgumentError
@@ -57,7 +58,7 @@ def write_tfrecord(
     durable, whole = 0, False
     try:
         shown.advance(given)
-        for chunk in chunks_of(node, skip=given):
+        for chunk in map(encoded_chunk, chunks_of(node, skip=given)):
             if made is None:
                 made = ExampleWriter(_spec_of(node, chunk), serialize)
             records = _records(chunk, made)
@@ -110,7 +111,7 @@ def shard_names(path: str, count: int) -> list[str]:
 
 def _spec_of(node: Node, first: Chunk) -> Spec:
     known = node.known_spec()
-    return known[0] if known is not None else spec_of(first.rows[0])
+    return encoded_spec(known[0]) if known is not None else spec_of(first.rows[0])
 
 
 def _are_records(spec: Spec) -> bool:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any, BinaryIO, Final
 
 import numpy as np
 
 from keepset.core.chunk import Chunk
-from keepset.core.dtypes import string
+from keepset.core.dtypes import string, text, text_array
 from keepset.core.node import stage
 from keepset.core.spec import Spec, TensorSpec
 from keepset.core.structure import LEAF
@@ -18,10 +20,12 @@ from keepset.exchange.files.exporting import RowWriter, unfit
 from keepset.exchange.files.file_rows import FileRows
 from keepset.exchange.files.row_file import Place, RowFile
 from keepset.exchange.tensorflow.compression import NONE, compression_named, pieces_of
+from keepset.exchange.text.codec_names import UTF8, codec_named
 from keepset.storage import Store
 
 PIECE_BYTES: Final = 1 << 20
 LINE_SPEC: Final = TensorSpec((), string)
+TEXT_LINE_SPEC: Final = TensorSpec((), text)
 _GZIP: Final = b"\x1f\x8b"
 # Of lines that are elements at once.
 _MOST_LINES: Final = 1 << 16
@@ -54,12 +58,18 @@ class ReadText(FileRows):
     has_columns = False
 
     compression_type: str | None = None
+    encoding: str | None = None
 
     def __post_init__(self) -> None:
         check_text_compression(self.kind, self.compression_type)
+        if self.encoding is not None:
+            codec_named(self.encoding)
 
     def open_file(self, place: Place) -> RowFile:
-        return _Lines(place, compression_of(place.store, place.file, self.compression_type))
+        compression = compression_of(place.store, place.file, self.compression_type)
+        if self.encoding is None:
+            return _Lines(place, compression)
+        return _TextLines(place, compression, codec_named(self.encoding))
 
 
 class _Lines(RowFile):
@@ -90,6 +100,77 @@ class _Lines(RowFile):
             yield [line.removesuffix(b"\r") for line in lines]
         if waiting:
             yield [b"".join(waiting).removesuffix(b"\r")]
+
+
+class _TextLines(RowFile):
+    """The lines of one file as ``str``; it is decoded as a whole, so any encoding will do."""
+
+    spec: Spec = TEXT_LINE_SPEC
+
+    def __init__(self, place: Place, compression: str, encoding: str) -> None:
+        self._place, self._compression, self._encoding = place, compression, encoding
+
+    def chunks(self, start: int) -> Iterator[Chunk]:
+        given = 0
+        for lines in self._lines():
+            skipped = min(max(0, start - given), len(lines))
+            given += len(lines)
+            for at in range(skipped, len(lines), _MOST_LINES):
+                some = lines[at : at + _MOST_LINES]
+                yield Chunk.from_columns(LEAF, [text_array(some)], len(some))
+
+    def _lines(self) -> Iterator[list[str]]:
+        waiting: list[str] = []
+        pieces = text_pieces(self._place, self._compression)
+        for part in decoded_pieces(pieces, self._encoding, self._place):
+            head, newline, rest = part.rpartition("\n")
+            if not newline:
+                waiting.append(part)
+                continue
+            lines = "".join([*waiting, head]).split("\n")
+            waiting = [rest] if rest else []
+            yield [line.removesuffix("\r") for line in lines]
+        if any(waiting):
+            yield ["".join(waiting).removesuffix("\r")]
+
+
+def decoded_pieces(pieces: Iterable[bytes], encoding: str, place: Place) -> Iterator[str]:
+    """The text of a file; an error names the line and the byte that cannot be decoded.
+
+    Whatever comes before that is given first.
+    """
+    decoder = codecs.getincrementaldecoder(encoding)()
+    read, lines = 0, 1
+    for piece in chain(pieces, [b""]):
+        try:
+            part = decoder.decode(piece, final=not piece)
+            if encoding not in UTF8:
+                part.encode()  # some know half a surrogate pair, which is no character
+        except UnicodeDecodeError as error:
+            start = read - (len(error.object) - len(piece)) + error.start
+            before = error.object[: error.start].decode(encoding, errors="replace")
+            yield before
+            lines += before.count("\n")
+            octet = f"0x{error.object[error.start]:02x}"
+            raise _undecodable(place, lines, f"{octet} at byte {start}", error, start) from error
+        except UnicodeEncodeError as error:
+            lines += part.count("\n", 0, error.start)
+            raise _undecodable(place, lines, repr(part[error.start]), error, read) from error
+        read, lines = read + len(piece), lines + part.count("\n")
+        yield part
+
+
+def _undecodable(
+    place: Place, line: int, what: str, error: UnicodeError, byte: int
+) -> CorruptRecordError:
+    name = getattr(error, "encoding", "")
+    return CorruptRecordError(
+        f"{place.name}: line {line}: {what} is no text in {name} ({getattr(error, 'reason', '')}); "
+        "pass the encoding= that the file has, such as 'latin-1', or leave it out for bytes",
+        path=place.name,
+        record=line,
+        byte=byte,
+    )
 
 
 def text_pieces(place: Place, compression: str, most_bytes: int = PIECE_BYTES) -> Iterator[bytes]:
@@ -123,11 +204,12 @@ class TextWriter(RowWriter):
     """Writes ``bytes`` as lines that end with ``\\n``."""
 
     def __init__(self, file: BinaryIO, spec: Spec, is_compressed: bool) -> None:
-        if spec != LINE_SPEC:
+        if spec not in (LINE_SPEC, TEXT_LINE_SPEC):
             raise ElementError(
                 f"lines of text are bytes or texts, and elements are {spec}; make texts of them "
                 "with map, or write CSV or JSON lines"
             )
+        self._is_text = spec == TEXT_LINE_SPEC
         # Without a name and a time in it, equal texts make equal files.
         self._packed = gzip.GzipFile("", "wb", fileobj=file, mtime=0) if is_compressed else None
         self._file: Any = self._packed or file
@@ -136,6 +218,8 @@ class TextWriter(RowWriter):
     def write(self, chunk: Chunk) -> None:
         [column] = chunk.columns
         lines: list[bytes] = np.asarray(column).tolist()
+        if self._is_text:
+            lines = [line.encode() for line in np.asarray(column).tolist()]
         for number, line in enumerate(lines, self._lines):
             if b"\n" in line or line.endswith(b"\r"):
                 raise unfit(

@@ -10,8 +10,9 @@ from typing import Any, Final
 import numpy as np
 
 from keepset.core.arrays import as_array
-from keepset.core.dtypes import is_numeric, string
+from keepset.core.dtypes import StringType, is_numeric, string, text
 from keepset.core.element import to_element
+from keepset.core.encoded import encoded_leaf
 from keepset.core.spec import Spec, TensorSpec
 from keepset.errors import ElementError, InvalidArgumentError
 from keepset.exchange.images.pictures import ENDINGS as PICTURES
@@ -105,7 +106,7 @@ class EntryWriter:
         self._entry, self._quality = entry, quality
         ending = ending_of(entry)
         wanted = _natural_ending(entry, spec, picture)
-        self._is_bytes = spec == TensorSpec((), string)
+        self._is_bytes = spec in (TensorSpec((), string), TensorSpec((), text))
         if self._fits(ending, spec):
             self.name, self._ending = entry, ending
         else:
@@ -130,7 +131,7 @@ class EntryWriter:
     def encode(self, value: Any) -> bytes:
         """The content of the file."""
         if self._is_bytes:
-            return value  # type: ignore[no-any-return]
+            return encoded_leaf(value)  # type: ignore[no-any-return]
         if self._ending in NUMBERS:
             return b"%d" % int(value)
         if self._ending in JSON:
@@ -161,10 +162,10 @@ def _natural_ending(entry: str, spec: Spec, picture: str) -> str:
         return "json"
     if not isinstance(spec, TensorSpec):
         raise unfit_entry(entry, f"{spec} has no place in a sample; bring it to an array with map")
-    if spec.dtype == string:
+    if isinstance(spec.dtype, StringType):
         if spec.shape != ():
             raise unfit_entry(entry, "an array of texts has no place in a sample; join them")
-        return "bin"
+        return "txt" if spec.dtype is text else "bin"
     if _is_whole(spec):
         return "cls"
     if _is_picture(spec):
@@ -195,6 +196,8 @@ def _plain(value: Any) -> Any:
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, bytes):
         return value.decode("utf-8")
+    if isinstance(value, str):
+        return value
     if isinstance(value, np.ndarray | np.generic):
         return _plain(value.tolist()) if value.dtype == object else value.tolist()
     if isinstance(value, list | tuple):

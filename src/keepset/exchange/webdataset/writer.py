@@ -91,9 +91,9 @@ def _check_names(names: list[str]) -> None:
 
 
 def _key(key: Any) -> str:
-    if isinstance(key, bytes):
+    if isinstance(key, bytes | str):
         with suppress(UnicodeDecodeError):
-            text = key.decode("utf-8")
+            text = key if isinstance(key, str) else key.decode("utf-8")
             last = text.rpartition("/")[2]
             if last and "." not in last and "\0" not in text and not text.startswith("/"):
                 return text

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from keepset.core.dtypes import DType, StringType
+from keepset.core.dtypes import DType, StringType, text
 from keepset.core.spec import LeafSpec, RaggedTensorSpec, Shape, SparseTensorSpec, TensorSpec
 from keepset.errors import ElementError
 from keepset.format.encodings.composite import Raggeds, Sparses
 from keepset.format.encodings.encoding import Encoding
 from keepset.format.encodings.fixed import Nothing, Scalars, Tensors
 from keepset.format.encodings.numbers import Numbers
-from keepset.format.encodings.strings import Strings
+from keepset.format.encodings.strings import Strings, Texts
 from keepset.format.encodings.variable import Arrays
 
 __all__ = ["Encoding", "encoding_of"]
@@ -42,7 +42,7 @@ def encoding_of(spec: LeafSpec, wide: bool = False) -> Encoding:
 
 def _dense(dtype: DType, shape: Shape, wide: bool) -> Encoding:
     if isinstance(dtype, StringType):
-        strings = Strings(wide)
+        strings = Texts(wide) if dtype is text else Strings(wide)
         return strings if shape == () else Arrays(strings, shape, wide)
     numbers = Numbers(dtype)
     if shape is None or None in shape:

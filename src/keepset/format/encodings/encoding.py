@@ -13,6 +13,7 @@ from keepset.core.dtypes import Array
 from keepset.format.encodings.numbers import primitive
 
 _LARGEST_OFFSET = 2**31 - 1
+_WIDE = {type.id for type in (pa.large_binary(), pa.large_string(), pa.large_list(pa.null()))}
 
 
 class Encoding(ABC):
@@ -37,12 +38,14 @@ class Place(NamedTuple):
     """Rows of different lengths, one behind the other.
 
     ``offsets`` says where each begins, and the end, in items from ``address`` on, which is None if
-    there are none. An item is a number of ``dtype``, or a byte of a string if that is None.
+    there are none. An item is a number of ``dtype``, or a byte of a string if that is None. Strings
+    that are text were found to be UTF-8.
     """
 
     offsets: Array
     address: int | None
     dtype: np.dtype[Any] | None
+    is_text: bool = False
 
 
 def list_of(values: pa.Array, lengths: Array, type: pa.DataType) -> pa.Array:
@@ -64,7 +67,7 @@ def offsets_of(array: pa.Array, limit: int) -> Array:
     """Where each list or string begins and ends; an error unless all lie within ``limit``."""
     if array.null_count:
         raise ValueError("there are missing values")
-    wide = pa.types.is_large_list(array.type) or pa.types.is_large_binary(array.type)
+    wide = array.type.id in _WIDE
     data = array.buffers()[1]
     if data is None or not len(array):
         return np.zeros(1, np.int64)

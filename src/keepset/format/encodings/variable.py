@@ -11,10 +11,11 @@ import numpy as np
 import pyarrow as pa
 
 from keepset.core.column import Column
-from keepset.core.dtypes import Array
+from keepset.core.dtypes import TEXT_OBJECTS, Array
 from keepset.core.jagged import Jagged
 from keepset.core.spec import Shape
 from keepset.format.encodings.encoding import Encoding, Place, int64s, items_of, list_of, offsets_of
+from keepset.format.encodings.strings import Strings
 
 _INT64 = pa.int64()
 
@@ -96,7 +97,7 @@ class Arrays(Encoding):
         if self._keeps_shapes or self._shape != (None,) or self._items.width != 1:
             return None
         items = items_of(array)
-        if pa.types.is_binary(items.type) or pa.types.is_large_binary(items.type):
+        if isinstance(self._items, Strings):
             return None
         flat = self._items.to_numpy(items)
         return Place(offsets_of(array, len(items)), flat.ctypes.data, flat.dtype)
@@ -118,8 +119,8 @@ class Arrays(Encoding):
 
 
 def _array(leaf: Any) -> Array:
-    if isinstance(leaf, bytes):
-        array = np.empty((), object)
+    if isinstance(leaf, bytes | str):
+        array = np.empty((), TEXT_OBJECTS if isinstance(leaf, str) else object)
         array[()] = leaf
         return array
     return np.asarray(leaf)

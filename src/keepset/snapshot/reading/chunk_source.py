@@ -202,7 +202,7 @@ def _memory_of(column: Column, is_view: bool) -> int:
     if isinstance(column, np.ndarray):
         return sum(map(len, column.ravel())) + _OBJECT_BYTES * column.size
     content = sum(
-        len(leaf) if isinstance(leaf, bytes) else 0 if is_view else _leaf_bytes(leaf)
+        len(leaf) if isinstance(leaf, bytes | str) else 0 if is_view else _leaf_bytes(leaf)
         for leaf in column
     )
     return content + _OBJECT_BYTES * len(column)

@@ -10,10 +10,11 @@ import numpy as np
 
 from keepset.core.chunk import Chunk
 from keepset.core.column import Column
-from keepset.core.dtypes import Array
+from keepset.core.dtypes import Array, text_array
 from keepset.core.jagged import Jagged
 from keepset.core.structure import Structure
 from keepset.core.tally import tally
+from keepset.errors import CorruptSnapshotError
 from keepset.format.encodings.encoding import Place
 
 _SMALL = (1, 2, 4, 8)
@@ -32,11 +33,12 @@ class _Column(NamedTuple):
     addresses: Array
     offset_bytes: int = 0
     offsets: Array | None = None
+    is_text: bool = False
 
     @property
     def kind(self) -> tuple[Any, ...]:
         """What is the same in every chunk."""
-        return self.dtype, self.shape, self.row_bytes, self.offset_bytes
+        return self.dtype, self.shape, self.row_bytes, self.offset_bytes, self.is_text
 
     @property
     def is_small(self) -> bool:
@@ -192,8 +194,10 @@ def _gathered_stretches(
     if column.dtype is not None:
         return Jagged(windows.numbers(column.dtype), starts, stops)
     octets = windows.octets
-    strings = np.empty(len(places), object)
     pairs = zip(starts.tolist(), stops.tolist(), strict=True)
+    if column.is_text:
+        return text_array([_text(octets[start:stop]) for start, stop in pairs])
+    strings = np.empty(len(places), object)
     strings[:] = [bytes(octets[start:stop]) for start, stop in pairs]
     return strings
 
@@ -220,6 +224,26 @@ class _Strings(_Lists):
         return bytes(self._values[self._offsets[place] : self._offsets[place + 1]])
 
 
+class _Texts(_Lists):
+    """As lists, of text."""
+
+    __slots__ = ()
+
+    def __getitem__(self, place: int) -> str:
+        return _text(self._values[self._offsets[place] : self._offsets[place + 1]])
+
+
+def _text(octets: memoryview) -> str:
+    try:
+        return str(octets, "utf-8")
+    except UnicodeDecodeError as error:
+        # It was UTF-8 when the chunk was checked.
+        raise CorruptSnapshotError(
+            f"a text of a snapshot is not in UTF-8 any more ({error}): the file has changed while "
+            "it was read; find out what writes to it with `keepset verify`"
+        ) from error
+
+
 def _pickable(column: _Column, windows: _Windows, number: int, rows: int) -> Any:
     begin = int(column.addresses[number]) - windows.first
     if column.offsets is None:
@@ -229,7 +253,8 @@ def _pickable(column: _Column, windows: _Windows, number: int, rows: int) -> Any
     offsets = windows.array(dtype, (rows + 1,), int(column.offsets[number]) - windows.first)
     end = int(offsets[-1])
     if column.dtype is None:
-        return _Strings(offsets, windows.octets[begin : begin + end])
+        make = _Texts if column.is_text else _Strings
+        return make(offsets, windows.octets[begin : begin + end])
     return _Lists(offsets, windows.array(column.dtype, (end,), begin))
 
 
@@ -242,11 +267,12 @@ class _Found(NamedTuple):
     address: int
     offset_bytes: int = 0
     offsets: int = 0
+    is_text: bool = False
 
     def for_chunks(self, chunks: int) -> _Column:
         offsets = np.zeros(chunks, np.int64) if self.offset_bytes else None
         addresses = np.zeros(chunks, np.int64)
-        return _Column(*self[:3], addresses, self.offset_bytes, offsets)
+        return _Column(*self[:3], addresses, self.offset_bytes, offsets, self.is_text)
 
 
 def _found(column: Column, place: Place | None, memory: Array) -> _Found | None:
@@ -270,7 +296,8 @@ def _found_stretches(place: Place, memory: Array) -> _Found | None:
     has_items = _lies_in(memory, address, int(offsets[-1]) * size, size)
     if not has_items or not _lies_in(memory, offsets.ctypes.data, offsets.nbytes, offsets.itemsize):
         return None
-    return _Found(place.dtype, (), size, address, offsets.itemsize, offsets.ctypes.data)
+    where = offsets.itemsize, offsets.ctypes.data
+    return _Found(place.dtype, (), size, address, *where, place.is_text)
 
 
 def _lies_in(memory: Array, address: int, size: int, aligned: int) -> bool:

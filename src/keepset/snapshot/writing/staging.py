@@ -9,6 +9,7 @@ import numpy as np
 
 from keepset.core.chunk import Chunk, concat
 from keepset.core.column import Column, column_concat, own_leaf
+from keepset.core.dtypes import mixes_text
 from keepset.core.jagged import Jagged
 from keepset.core.ragged import Ragged
 from keepset.core.sparse import Sparse
@@ -220,9 +221,10 @@ def _own(column: Column, is_shared: bool) -> Column:
 def _are_lists(leaves: list[Any]) -> bool:
     """Whether leaves differ in their lengths only, so that one copy of all of them will do."""
     dtype = getattr(leaves[0], "dtype", None)
-    return all(
+    are_of_one_dtype = all(
         type(leaf) is np.ndarray and leaf.ndim == 1 and leaf.dtype == dtype for leaf in leaves
     )
+    return are_of_one_dtype and not mixes_text(leaves)
 
 
 def _is_read_only(column: Column) -> bool:

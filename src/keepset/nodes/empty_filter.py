@@ -1,0 +1,158 @@
+"""EmptyFilter: say so at the end of a pass where a filter has passed none of its elements."""
+
+from __future__ import annotations
+
+import dis
+import functools
+from collections.abc import Callable, Iterator
+from inspect import getclosurevars
+from itertools import islice
+from types import CodeType
+from typing import Any, Final
+
+import numpy as np
+
+from keepset.core.chunk import Chunk
+from keepset.core.column import Column
+from keepset.core.dtypes import DType, dtype_of, string, text
+from keepset.core.jagged import Jagged
+from keepset.core.ragged import Ragged
+from keepset.core.sparse import Sparse
+from keepset.core.warn import warn_user
+from keepset.nodes.returned import place_of
+
+_COMPARISONS: Final = ("COMPARE_OP", "CONTAINS_OP")
+_NAMES: Final = ("LOAD_GLOBAL", "LOAD_DEREF", "LOAD_CLASSDEREF")
+_MOST_ITEMS: Final = 100  # of a container that are looked at
+
+
+class EmptyFilter:
+    """Warns, once for each cause, of a filter that has refused all elements of a pass.
+
+    It may be meant so. More often the predicate compares text, which is ``bytes`` in elements,
+    with a ``str``: that is False for each of them, and no error.
+    """
+
+    def __init__(self, predicate: Callable[..., Any], title: str) -> None:
+        self._predicate, self._title = predicate, title
+        self._told: set[str] = set()
+
+    def __call__(self, judged: int, holds_bytes: bool) -> None:
+        """Warn of a pass in which all of ``judged`` elements were refused.
+
+        Args:
+            judged: How many elements there were.
+            holds_bytes: Whether text in the elements is ``bytes``, as far as is known.
+        """
+        word = compared_str(self._predicate) if holds_bytes else None
+        if word is None:
+            cause, advice = "other", "look at what it compares, or ignore this if it is meant"
+        else:
+            cause = "str"
+            advice = (
+                f"it compares with the str {word!r:.60}, and text in elements is bytes, which no "
+                f"str is equal to: compare with {word.encode(errors='replace')!r:.60}, or read str "
+                'with encoding="utf-8" in the reader'
+            )
+        if cause not in self._told:
+            self._told.add(cause)
+            elements = "element" if judged == 1 else "elements"
+            warn_user(
+                f"{self._title} passed none of its {judged} {elements}, by the predicate "
+                f"{place_of(self._predicate)}; {advice}"
+            )
+
+
+def holds_bytes(chunk: Chunk) -> bool:
+    """Whether leaves of the first element are ``bytes``, and none are ``str``."""
+    piece = chunk.pieces[0]
+    columns = piece.columns if piece.has_columns else piece[:1].columns
+    dtypes = set(map(_dtype_of, columns))
+    return string in dtypes and text not in dtypes
+
+
+def _dtype_of(column: Column) -> DType | None:
+    if isinstance(column, Jagged):
+        return dtype_of(column.values)
+    leaf: Any = column[0] if isinstance(column, list) else column
+    if isinstance(leaf, Ragged | Sparse):
+        return leaf.dtype
+    if isinstance(leaf, np.ndarray | np.generic):
+        return dtype_of(leaf)
+    # Not by a spec: that of a data set may have to be found by running it.
+    if isinstance(leaf, bytes):
+        return string
+    return text if isinstance(leaf, str) else None
+
+
+def compared_str(function: Callable[..., Any]) -> str | None:
+    """A ``str`` that a function's code compares something with, by ``==``, ``<`` or ``in``.
+
+    Found from constants, and from variables outside the function, without calling it.
+
+    Example:
+        >>> compared_str(lambda row: row["name"] == "ada"), compared_str(lambda row: row["x"] > 1)
+        ('ada', None)
+    """
+    called = _plain_function(function)
+    code = getattr(called, "__code__", None)
+    if code is None:
+        return None
+    try:
+        outside = getclosurevars(called)
+    except (TypeError, ValueError):  # an empty cell
+        known: dict[str, Any] = {}
+    else:
+        known = {**outside.globals, **outside.nonlocals}
+    return next(_compared(code, known), None)
+
+
+def _plain_function(function: Any) -> Any:
+    """What has the code: behind partial, decorators, wrappers and objects that are called."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    function = getattr(function, "__wrapped__", function)
+    if hasattr(function, "__code__"):
+        return function
+    return vars(type(function)).get("__call__")
+
+
+def _compared(code: CodeType, known: dict[str, Any]) -> Iterator[str]:
+    steps = list(dis.get_instructions(code))
+    for place, step in enumerate(steps):
+        if step.opname in _COMPARISONS:
+            for operand in _operands(steps, place):
+                yield from _strs_in(_value(operand, known))
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _compared(constant, known)
+
+
+def _operands(steps: list[dis.Instruction], place: int) -> Iterator[dis.Instruction]:
+    """The last instructions of the right and the left operand of a comparison."""
+    right = place - 1
+    if right < 0:
+        return
+    yield steps[right]
+    # Back to where the right operand, which leaves one value behind, begins.
+    depth, left = 0, right
+    while left >= 0:
+        depth += dis.stack_effect(steps[left].opcode, steps[left].arg, jump=False)
+        left -= 1
+        if depth == 1:
+            break
+    if left >= 0:
+        yield steps[left]
+
+
+def _value(step: dis.Instruction, known: dict[str, Any]) -> Any:
+    if step.opname == "LOAD_CONST":
+        return step.argval
+    return known.get(step.argval) if step.opname in _NAMES else None
+
+
+def _strs_in(value: Any) -> Iterator[str]:
+    if type(value) is str:
+        yield value
+    elif type(value) in (tuple, list, set, frozenset, dict):
+        yield from (item for item in islice(value, _MOST_ITEMS) if type(item) is str)

@@ -1,0 +1,153 @@
+"""A filter that passed none of its elements says so at the end of the pass."""
+
+import functools
+import warnings
+from typing import Any
+
+import pytest
+
+import keepset as ks
+from keepset.nodes.empty_filter import compared_str
+
+WORDS = {"x", "y"}
+
+
+def words() -> ks.Dataset:
+    return ks.Dataset.from_tensor_slices(["a", "b", "c"])
+
+
+def warnings_of(*passes: Any) -> list[str]:
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        for each in passes:
+            list(each)
+    return [str(warning.message) for warning in told]
+
+
+def test_a_comparison_with_str_is_named() -> None:
+    [message] = warnings_of(words().filter(lambda x: x == "a"))
+    assert message.startswith("filter(<lambda>) passed none of its 3 elements, by the predicate")
+    assert "compares with the str 'a', and text in elements is bytes" in message
+    assert "compare with b'a'" in message
+    assert 'encoding="utf-8"' in message
+
+
+def test_another_comparison_is_not_called_one_with_str() -> None:
+    [message] = warnings_of(words().filter(lambda x: x == b"z", name="last"))
+    assert message.startswith("filter(<lambda>) named 'last' passed none of its 3 elements")
+    assert "the str" not in message
+
+
+def test_numbers_are_not_said_to_be_bytes() -> None:
+    [message] = warnings_of(ks.Dataset.range(2).filter(lambda x: x == "a"))
+    assert "the str" not in message
+
+
+def test_the_warning_names_the_line_of_the_loop() -> None:
+    with pytest.warns(UserWarning, match="passed none") as told:
+        list(words().filter(lambda x: False))
+    assert told[0].filename == __file__
+
+
+def test_a_filter_that_passes_some_says_nothing() -> None:
+    assert (
+        warnings_of(words().filter(lambda x: x == b"c"), words().filter(lambda x: x != "a")) == []
+    )
+
+
+def test_no_elements_are_no_reason_to_warn() -> None:
+    assert warnings_of(words().take(0).filter(lambda x: x == "a")) == []
+
+
+def test_only_the_first_of_several_filters_that_pass_nothing_warns() -> None:
+    ds = words().filter(lambda x: True).filter(lambda x: x == "q").filter(lambda x: False)
+    [message] = warnings_of(ds)
+    assert "its 3 elements" in message
+    assert "'q'" in message
+
+
+@pytest.mark.parametrize("behind", [lambda ds: ds.map(len), lambda ds: ds.batch(2), lambda ds: ds])
+@pytest.mark.parametrize("before", [lambda ds: ds.map(lambda x: x), lambda ds: ds.shuffle(3, 1)])
+def test_neighbours_make_no_difference(before: Any, behind: Any) -> None:
+    [message] = warnings_of(behind(before(words()).filter(lambda x: x == "a")))
+    assert "its 3 elements" in message
+    assert "str 'a'" in message
+    assert warnings_of(behind(before(words()).filter(lambda x: x == b"a"))) == []
+
+
+@pytest.mark.parametrize("position", range(3))
+def test_one_element_that_passes_is_enough_wherever_it_is(position: int) -> None:
+    ds = ks.Dataset.range(3000).filter(lambda x: x == position * 1499)
+    assert warnings_of(ds, ds.batch(1), ds.prefetch(2)) == []
+    assert [int(x) for x in ds] == [position * 1499]
+
+
+def test_a_pass_that_does_not_reach_the_end_says_nothing() -> None:
+    ds = ks.Dataset.range(10).map(lambda x: x).filter(lambda x: x > 20)
+    assert warnings_of(ks.Dataset.range(10).filter(lambda x: x > 20).take(0)) == []
+    it = iter(ks.Dataset.range(10).filter(lambda x: x > 4))
+    next(it)
+    assert warnings_of(ds.take_while(lambda x: False).take(0)) == []
+
+
+def test_a_take_while_before_the_filter_ends_the_input() -> None:
+    ds = ks.Dataset.range(10).take_while(lambda x: x < 5).filter(lambda x: x > 20)
+    assert list(ds) == []  # and no warning: what is behind might have passed
+
+
+def test_passes_warn_once_for_each_stage() -> None:
+    ds = words().filter(lambda x: x == "a")
+    assert len(warnings_of(ds, ds, ds.repeat(3), ds.batch(2))) == 1
+
+
+def test_a_pipeline_that_an_element_stands_for_may_be_empty() -> None:
+    ds = ks.Dataset.range(3).flat_map(lambda i: ks.Dataset.range(i).filter(lambda j: j > 5))
+    assert warnings_of(ds) == []
+
+
+def test_an_iterator_that_goes_on_in_the_middle_does_not_know() -> None:
+    ds = ks.Dataset.range(6).filter(lambda x: x < 3)
+    it = ds.iterate()
+    assert [int(next(it)) for _ in range(3)] == [0, 1, 2]
+    assert warnings_of(ds.iterate(it.state())) == []
+
+
+def test_elements_that_raise_are_no_reason_to_warn() -> None:
+    def fails(x: Any) -> bool:
+        raise ValueError(x)
+
+    assert warnings_of(words().filter(fails).ignore_errors()) == []
+
+
+def test_a_take_while_behind_a_last_filter_still_ends() -> None:
+    ds = ks.Dataset.range(10).take_while(lambda x: x < 5).filter(lambda x: x % 2 == 1)
+    assert [int(x) for x in ds] == [1, 3]
+
+
+class Chosen:
+    def __call__(self, row: Any) -> bool:
+        return bool(row["kind"] == "word")
+
+
+def test_comparisons_are_found_in_code() -> None:
+    local = "local"
+    cases: list[tuple[Any, str | None]] = [
+        (lambda x: x == "a", "a"),
+        (lambda x: "a" == x, "a"),  # noqa: SIM300
+        (lambda row: row["name"] == "ada", "ada"),
+        (lambda row: "ad" in row["name"], "ad"),
+        (lambda x: x in ("b", "c"), "b"),
+        (lambda x: x in WORDS and x, min(WORDS)),
+        (lambda x: x == local, "local"),
+        (lambda x: x > 3 and x["b"] < "m", "m"),
+        (lambda x: any(item == "inner" for item in x), "inner"),
+        (functools.partial(lambda y, x: x == "p", 1), "p"),
+        (Chosen(), "word"),
+        (lambda row: row["name"] == b"ada", None),
+        (lambda row: row["x"] > 1, None),
+        (lambda x: x.startswith("a"), None),
+        (len, None),
+    ]
+    for function, word in cases:
+        found = compared_str(function)
+        assert (found in WORDS) if word in WORDS else (found == word)
