@@ -1,4 +1,4 @@
-"""diff: two data sets are the same, or where they first differ."""
+"""diff: two datasets are the same, or where they first differ."""
 
 from __future__ import annotations
 

@@ -49,9 +49,9 @@ def command(
     options: dict[str, Any],
     as_json: bool,
 ) -> None:
-    """Write a data set as files of another kind.
+    """Write a dataset as files of another kind.
 
-    SOURCE is a data set or snapshot that Keepset or TensorFlow kept, a TFRecord
+    SOURCE is a dataset or snapshot that Keepset or TensorFlow kept, a TFRecord
     file, or a pattern of such files in quotes. TARGET is a folder, or a file for
     tfrecord. The Examples of TFRecord files are parsed as the first ones of them
     look, unless there is --raw.

@@ -1,4 +1,4 @@
-"""``keepset diff``: whether two data sets are the same."""
+"""``keepset diff``: whether two datasets are the same."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from keepset.testing.comparison import Comparison, compare
 def command(
     first: str, second: str, fingerprints: tuple[str, ...], options: dict[str, Any], as_json: bool
 ) -> None:
-    """Compare two data sets, element by element.
+    """Compare two datasets, element by element.
 
     The type of the elements, how many there are, and every value count; NaN
     equals NaN. How they are kept does not: codec, shards and chunks may differ.

@@ -25,12 +25,12 @@ COMMANDS = {
     "ls": "List what is kept at a path and below it.",
     "inspect": "Show everything that is known about a snapshot.",
     "cat": "Print elements.",
-    "diff": "Compare two data sets, element by element.",
+    "diff": "Compare two datasets, element by element.",
     "run": "Run a recipe, and keep what it gives.",
-    "convert": "Write a data set as files of another kind.",
+    "convert": "Write a dataset as files of another kind.",
     "explain": "Say why a pipeline is computed again, or that it is not.",
     "verify": "Check every chunk, and drop what is damaged if you say so.",
-    "gc": "Remove what nobody needs any more.",
+    "gc": "Remove what no version and no writer needs.",
     "rm": "Remove a snapshot.",
     "demo": "Show in a few seconds what Keepset does.",
 }
@@ -45,7 +45,8 @@ First steps:
 \b
 Exit codes:
   0    fine
-  1    the answer is no: damaged, different, a miss, nothing is kept
+  1    the answer is no: damaged, different, a miss, nothing is stored,
+       nothing was removed
   2    the command was written in a wrong way
   3    it failed: a path that is missing, storage, a permission, ...
   130  interrupted
@@ -96,7 +97,7 @@ class _Commands(click.Group):
 @click.version_option(__version__, prog_name="keepset", message="%(prog)s %(version)s")
 @traceback_option
 def main() -> None:
-    """Look at and look after what Keepset keeps: saved data sets and snapshots.
+    """Look at and look after what Keepset keeps: saved datasets and snapshots.
 
     PATH is what save() or snapshot() was given: a folder, or a url that begins
     with s3://, gs://, az:// or file://. Where it holds the snapshots of several

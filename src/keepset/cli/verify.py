@@ -44,12 +44,12 @@ class _Checked:
 def command(place: Place, as_json: bool, repair: bool) -> None:
     """Check every chunk, and drop what is damaged if you say so.
 
-    Reads everything that is kept at PATH and below it, compares it with its
-    checksums, and names each file that is damaged, where, and which elements
-    that costs. Nothing is changed.
+    Reads every snapshot and saved dataset at PATH and below it, compares it with
+    its checksums, and names each file that is damaged, where, and which elements
+    are lost with it. Nothing is changed.
 
-    With --repair, what is damaged is dropped and nothing else. The next run of
-    the pipeline computes just these elements again. Of a saved data set the
+    With --repair, what is damaged is dropped and nothing else. The next pass of
+    the pipeline computes just these elements again. Of a saved dataset the
     others become a new version: save it again to have all of them.
 
     \b
