@@ -8,13 +8,14 @@ from typing import Any
 import click
 
 from keepset.cli.arguments import json_option, options_option, traceback_option
+from keepset.cli.completion import complete_fingerprint, complete_path
 from keepset.cli.output import counted, plain, show, show_json
 from keepset.dataset.converting import KINDS, convert
 
 
 @click.command("convert")
-@click.argument("source")
-@click.argument("target")
+@click.argument("source", shell_complete=complete_path)
+@click.argument("target", shell_complete=complete_path)
 @click.option("--to", type=click.Choice(KINDS), required=True, help="The kind of files to write.")
 @click.option(
     "--compression",
@@ -30,7 +31,13 @@ from keepset.dataset.converting import KINDS, convert
     metavar="N",
     help="How many TFRecord files to write.",
 )
-@click.option("-f", "--fingerprint", metavar="PREFIX", help="Which snapshot, if there are several.")
+@click.option(
+    "-f",
+    "--fingerprint",
+    metavar="PREFIX",
+    shell_complete=complete_fingerprint("source"),
+    help="Which snapshot, if there are several.",
+)
 @click.option(
     "--progress/--no-progress", default=None, help="Show how far it is, or not; as a terminal asks."
 )

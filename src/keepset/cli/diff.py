@@ -11,20 +11,22 @@ import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from keepset.cli.arguments import json_option, options_option, traceback_option
+from keepset.cli.completion import complete_fingerprint, complete_path
 from keepset.cli.output import answer_no, console, plain, show, show_json
 from keepset.cli.place import Place
 from keepset.testing.comparison import Comparison, compare
 
 
 @click.command("diff")
-@click.argument("first", metavar="A")
-@click.argument("second", metavar="B")
+@click.argument("first", metavar="A", shell_complete=complete_path)
+@click.argument("second", metavar="B", shell_complete=complete_path)
 @click.option(
     "-f",
     "--fingerprint",
     "fingerprints",
     multiple=True,
     metavar="PREFIX",
+    shell_complete=complete_fingerprint("first", "second"),
     help="Which snapshot, where a path holds several; a second one is for B.",
 )
 @options_option

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 import click
+from click.shell_completion import CompletionItem
 
 from keepset.cli.arguments import traceback_option, wants_traceback
 from keepset.cli.printable import printable
@@ -65,6 +66,12 @@ class _Commands(click.Group):
             return None
         found: click.Command = import_module(f"keepset.cli.{name}").command
         return found
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The commands, without importing one of them, and the options."""
+        names = [name for name in COMMANDS if name.startswith(incomplete)]
+        items = [CompletionItem(name, help=COMMANDS[name]) for name in names]
+        return items + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
