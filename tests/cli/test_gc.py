@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
 import pytest
-from tests.cli.commands import answer, answer_json, keep_a_part, keepset, numbers
+from tests.cli.commands import answer, answer_json, keep_a_part, keepset, numbers, process
 from tests.cli.terminal import at_a_terminal
 
 import keepset as ks
@@ -25,15 +26,15 @@ def resave(path: Path) -> Path:
 
 def test_a_plan_is_all_there_is_without_yes(tmp_path: Path) -> None:
     old = resave(tmp_path)
-    result = keepset("gc", tmp_path, "--grace", "0")
-    assert result.exit_code == 0
+    result = process("gc", tmp_path, "--grace", "0")
+    assert result.returncode == 1
     title, header, row, recipe, _, total = result.stdout.splitlines()
     assert (title, header.split()) == ("goes", ["name", "size", "why"])
     assert row.startswith(f"segments/{old.name}  ")
     assert row.endswith("  no version and no writer needs it")
     assert recipe.startswith("recipes/")
     assert total.startswith("2 things (")
-    assert result.stderr == "nothing was removed; add --yes to do it\n"
+    assert result.stderr == "nothing was removed; add --yes\n"
     assert old.exists()
 
 
@@ -43,6 +44,7 @@ def test_with_yes_it_is_done(tmp_path: Path) -> None:
     assert not old.exists()
     assert len(ks.load(tmp_path)) == 20
     assert answer("gc", tmp_path, "--grace", "0") == "there is nothing to remove\n"
+    assert answer_json("gc", tmp_path, "--grace", "0")["is_done"] is False
 
 
 def test_what_somebody_may_still_read_is_spared(tmp_path: Path) -> None:
@@ -56,7 +58,9 @@ def test_what_somebody_may_still_read_is_spared(tmp_path: Path) -> None:
 
 def test_the_plan_and_what_was_done_in_json(tmp_path: Path) -> None:
     old = resave(tmp_path)
-    plan = answer_json("gc", tmp_path, "--grace", "0")
+    result = keepset("gc", tmp_path, "--grace", "0", "--json")
+    assert (result.exit_code, result.stderr) == (1, "nothing was removed; add --yes\n")
+    plan = json.loads(result.stdout)
     segment, recipe = plan["removals"]
     assert segment == {
         "name": f"segments/{old.name}",
@@ -84,6 +88,21 @@ def test_the_latest_snapshots_are_kept(tmp_path: Path) -> None:
     assert "it is not among the latest 2" in text
     assert [each["name"] for each in answer_json("ls", tmp_path)["snapshots"]] == ["a", "b"]
     assert "Invalid value" in keepset("gc", tmp_path, "--keep-latest", 0).stderr
+
+
+def test_older_snapshots_that_stay_are_named_with_the_option_that_removes_them(
+    tmp_path: Path,
+) -> None:
+    keep_in_turn(tmp_path / "train", "c", "b", "a")
+    keep_in_turn(tmp_path / "test", "d")
+    result = keepset("gc", tmp_path)
+    assert (result.exit_code, result.stdout) == (0, "there is nothing to remove\n")
+    assert result.stderr == (
+        "2 snapshots have a newer one at the same path; --keep-latest 1 removes them\n"
+    )
+    assert answer_json("gc", tmp_path)["older_snapshots"] == 2
+    assert keepset("gc", tmp_path, "--keep-latest", 3).stderr == ""
+    assert keepset("gc", tmp_path / "test").stderr == ""
 
 
 def test_as_many_are_kept_as_there_is_room_for(tmp_path: Path) -> None:
@@ -144,7 +163,8 @@ def test_an_empty_folder_is_clean(tmp_path: Path) -> None:
 def test_somebody_at_a_terminal_is_asked(tmp_path: Path, reply: str) -> None:
     old = resave(tmp_path)
     code, text = at_a_terminal(f"{reply}\n", "gc", tmp_path, "--grace", "0")
-    assert code == 0, text
+    assert code == (0 if reply == "y" else 1), text
+    assert ("nothing was removed" in text) == (reply == "n")
     assert "remove 2 things (" in text
     assert old.exists() == (reply == "n")
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
-from tests.cli.commands import answer, answer_json, complaint, keepset, numbers
+from tests.cli.commands import answer, answer_json, complaint, keepset, numbers, process
 from tests.cli.terminal import at_a_terminal
 
 from keepset.snapshot.writing.lease import Lease
@@ -15,7 +16,7 @@ from keepset.storage import open_store
 def test_it_is_shown_and_stays_without_yes(tmp_path: Path) -> None:
     numbers(10).save(tmp_path)
     result = keepset("rm", tmp_path)
-    assert (result.exit_code, result.stderr) == (0, "nothing was removed; add --yes to do it\n")
+    assert (result.exit_code, result.stderr) == (1, "nothing was removed; add --yes\n")
     assert result.stdout.splitlines()[1].split()[:3] == [".", "complete", "10"]
     assert answer_json("ls", tmp_path)["snapshots"] != []
 
@@ -76,7 +77,9 @@ def test_what_cannot_be_read_can_be_removed(tmp_path: Path) -> None:
 
 def test_the_json_says_what_was_done(tmp_path: Path) -> None:
     numbers(10).save(tmp_path)
-    plan = answer_json("rm", tmp_path)
+    result = process("rm", tmp_path, "--json")
+    assert (result.returncode, result.stderr) == (1, "nothing was removed; add --yes\n")
+    plan = json.loads(result.stdout)
     assert (plan["is_done"], [each["elements"] for each in plan["snapshots"]]) == (False, [10])
     done = answer_json("rm", tmp_path, "--yes")
     assert done["is_done"]
@@ -87,7 +90,9 @@ def test_the_json_says_what_was_done(tmp_path: Path) -> None:
 def test_somebody_at_a_terminal_is_asked(tmp_path: Path, reply: str) -> None:
     numbers(10).save(tmp_path / "a")
     code, text = at_a_terminal(f"{reply}\n", "rm", tmp_path / "a")
-    assert code == 0, text
+    assert code == (0 if reply == "y" else 1), text
+    assert ("nothing was removed" in text) == (reply == "n")
+    assert "--yes" not in text
     assert "remove this snapshot (" in text
     assert keepset("ls", tmp_path).exit_code == (1 if reply == "y" else 0)
 

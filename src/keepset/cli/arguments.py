@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from keepset.cli.completion import complete_fingerprint, complete_path
 from keepset.cli.place import Place
 
 Function = Callable[..., Any]
@@ -95,8 +96,9 @@ def takes_place(*, several: bool = False) -> Callable[[Function], Function]:
                 "-f",
                 "--fingerprint",
                 metavar="PREFIX",
+                shell_complete=complete_fingerprint("path"),
                 help="Which snapshot, where PATH holds several: the first digits of its name.",
             )(command)
-        return click.argument("path")(command)
+        return click.argument("path", shell_complete=complete_path)(command)
 
     return decorate

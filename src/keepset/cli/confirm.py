@@ -16,10 +16,17 @@ yes_option: Callable[[Any], Any] = click.option(
 
 
 def confirmed(question: str, *, yes: bool, may_ask: bool) -> bool:
-    """Whether to go on: as ``--yes`` says, or as somebody at a terminal does."""
+    """Whether to remove something: ``--yes`` was given, or a person at a terminal agrees.
+
+    A caller that gets a no prints its answer and ends with ``answer_no``, so that a script does
+    not take "nothing was removed" for success.
+    """
     if yes:
         return True
     if may_ask and sys.stdin.isatty() and sys.stderr.isatty():
-        return click.confirm(question, err=True)
-    note("nothing was removed; add --yes to do it")
+        if click.confirm(question, err=True):
+            return True
+        note("nothing was removed")
+        return False
+    note("nothing was removed; add --yes")
     return False

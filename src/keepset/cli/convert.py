@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import click
 
 from keepset.cli.arguments import json_option, options_option, traceback_option
+from keepset.cli.completion import complete_fingerprint, complete_path
 from keepset.cli.output import counted, plain, show, show_json
 from keepset.dataset.converting import KINDS, convert
 
 
 @click.command("convert")
-@click.argument("source")
-@click.argument("target")
+@click.argument("source", shell_complete=complete_path)
+@click.argument("target", shell_complete=complete_path)
 @click.option("--to", type=click.Choice(KINDS), required=True, help="The kind of files to write.")
 @click.option(
     "--compression",
@@ -30,7 +30,13 @@ from keepset.dataset.converting import KINDS, convert
     metavar="N",
     help="How many TFRecord files to write.",
 )
-@click.option("-f", "--fingerprint", metavar="PREFIX", help="Which snapshot, if there are several.")
+@click.option(
+    "-f",
+    "--fingerprint",
+    metavar="PREFIX",
+    shell_complete=complete_fingerprint("source"),
+    help="Which snapshot, if there are several.",
+)
 @click.option(
     "--progress/--no-progress", default=None, help="Show how far it is, or not; as a terminal asks."
 )
@@ -49,9 +55,9 @@ def command(
     options: dict[str, Any],
     as_json: bool,
 ) -> None:
-    """Write a data set as files of another kind.
+    """Write a dataset as files of another kind.
 
-    SOURCE is a data set or snapshot that Keepset or TensorFlow kept, a TFRecord
+    SOURCE is a dataset or snapshot that Keepset or TensorFlow kept, a TFRecord
     file, or a pattern of such files in quotes. TARGET is a folder, or a file for
     tfrecord. The Examples of TFRecord files are parsed as the first ones of them
     look, unless there is --raw.
@@ -75,7 +81,7 @@ def command(
         raw=raw,
         num_shards=num_shards,
         fingerprint=fingerprint,
-        progress=sys.stderr.isatty() if progress is None and not as_json else bool(progress),
+        progress=False if progress is None and as_json else progress,
         options=options,
     )
     if as_json:

@@ -1,30 +1,43 @@
-"""``keepset diff``: whether two data sets are the same."""
+"""``keepset diff``: whether two datasets are the same."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import click
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
 
 from keepset.cli.arguments import json_option, options_option, traceback_option
+from keepset.cli.completion import complete_fingerprint, complete_path
 from keepset.cli.output import answer_no, console, plain, show, show_json
 from keepset.cli.place import Place
+from keepset.snapshot.writing.progress import is_wanted
 from keepset.testing.comparison import Comparison, compare
+
+# With the figures it fits into 80 columns.
+_BAR_WIDTH = 20
 
 
 @click.command("diff")
-@click.argument("first", metavar="A")
-@click.argument("second", metavar="B")
+@click.argument("first", metavar="A", shell_complete=complete_path)
+@click.argument("second", metavar="B", shell_complete=complete_path)
 @click.option(
     "-f",
     "--fingerprint",
     "fingerprints",
     multiple=True,
     metavar="PREFIX",
+    shell_complete=complete_fingerprint("first", "second"),
     help="Which snapshot, where a path holds several; a second one is for B.",
 )
 @options_option
@@ -33,7 +46,7 @@ from keepset.testing.comparison import Comparison, compare
 def command(
     first: str, second: str, fingerprints: tuple[str, ...], options: dict[str, Any], as_json: bool
 ) -> None:
-    """Compare two data sets, element by element.
+    """Compare two datasets, element by element.
 
     The type of the elements, how many there are, and every value count; NaN
     equals NaN. How they are kept does not: codec, shards and chunks may differ.
@@ -86,13 +99,26 @@ def _json(found: Comparison, difference: str | None) -> dict[str, Any]:
 @contextmanager
 def _progress(elements: int) -> Iterator[Callable[[], None] | None]:
     """A bar of the elements that were compared, where there is a terminal."""
-    if not sys.stderr.isatty():
+    if not is_wanted():
         yield None
         return
-    columns = (TextColumn("comparing"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn("comparing"),
+        BarColumn(_BAR_WIDTH),
+        TextColumn("{task.completed:,} of {task.total:,} elements"),
+        _Rate(),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=console(stderr=True), transient=True) as bar:
         task = bar.add_task("comparing", total=elements)
         yield lambda: bar.advance(task)
+
+
+class _Rate(ProgressColumn):
+    """Elements in a second."""
+
+    def render(self, task: Task) -> Text:
+        return Text("" if task.speed is None else f"{task.speed:,.0f}/s")
 
 
 def _options_for(path: str, both: tuple[str, str], options: dict[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from keepset.cli.arguments import takes_place
+from keepset.cli.completion import complete_path
 from keepset.cli.fingerprint import changes_json, explained, fingerprint_tree
 from keepset.cli.output import answer_no, plain, show, show_json
 from keepset.cli.pipeline import load_pipeline
@@ -18,7 +19,7 @@ from keepset.snapshot.explaining import Origin, explain_newest, explain_node, st
 
 @click.command("explain")
 @takes_place()
-@click.argument("pipeline", required=False)
+@click.argument("pipeline", required=False, shell_complete=complete_path)
 def command(place: Place, pipeline: str | None, as_json: bool) -> None:
     """Say why a pipeline is computed again, or that it is not.
 

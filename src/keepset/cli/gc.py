@@ -1,4 +1,4 @@
-"""``keepset gc``: what nobody needs any more is removed, after it was shown."""
+"""``keepset gc``: what no version and no writer needs is removed, after it was shown."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich.table import Table
 
 from keepset.cli.arguments import takes_place
 from keepset.cli.confirm import confirmed, yes_option
-from keepset.cli.output import counted, plain, show, show_json, table
+from keepset.cli.output import answer_no, counted, note, plain, show, show_json, table
 from keepset.cli.place import Place
 from keepset.cli.quantities import Duration, Size
 from keepset.core.size_text import size_text
@@ -35,7 +35,7 @@ from keepset.snapshot.upkeep.collecting import GRACE_S, Plan, Removal, collect, 
     type=Duration(),
     default=GRACE_S,
     show_default="1h",
-    help="Spare what became superfluous within this time: somebody may still read it.",
+    help="Spare what became superfluous within this time: a reader may still use it.",
 )
 @yes_option
 @takes_place(several=True)
@@ -47,9 +47,9 @@ def command(
     max_bytes: float | None,
     grace: float,
 ) -> None:
-    """Remove what nobody needs any more.
+    """Remove what no version and no writer needs.
 
-    That is what replaced versions and interrupted runs have left behind, at PATH
+    That is what replaced versions and interrupted passes have left behind, at PATH
     and below it; and, with --keep-latest or --max-bytes, whole snapshots of a
     pipeline as it once was. What a live writer is writing stays.
 
@@ -61,6 +61,9 @@ def command(
       keepset gc /data/kept
       keepset gc /data/kept/images --keep-latest 2 --yes
       keepset gc /data/kept/images --max-bytes 50GB --grace 7d
+
+    Exits with 0 if there is nothing to remove, and with 1 if there is and it was
+    not removed: without --yes off a terminal, or because you answered no.
     """
     plan = plan_collection(
         place.root,
@@ -70,6 +73,8 @@ def command(
     )
     if not as_json:
         _show(plan)
+        if not plan.removals and plan.older_snapshots and keep_latest is None and max_bytes is None:
+            note(_hint(plan.older_snapshots))
     removed = None
     if plan.removals and confirmed(f"remove {_total(plan)}?", yes=yes, may_ask=not as_json):
         removed = collect(place.root, plan)
@@ -77,6 +82,8 @@ def command(
         show_json(_json(plan, removed))
     elif removed is not None:
         show(plain(f"{size_text(removed)} removed", "green"))
+    if plan.removals and removed is None:
+        answer_no()
 
 
 def _show(plan: Plan) -> None:
@@ -87,6 +94,12 @@ def _show(plan: Plan) -> None:
         show(plain(_total(plan)))
     else:
         show(plain("there is nothing to remove", "green"))
+
+
+def _hint(older: int) -> str:
+    snapshots = "1 snapshot has" if older == 1 else f"{older:,} snapshots have"
+    them = "it" if older == 1 else "them"
+    return f"{snapshots} a newer one at the same path; --keep-latest 1 removes {them}"
 
 
 def _total(plan: Plan) -> str:
@@ -104,6 +117,7 @@ def _json(plan: Plan, removed: int | None) -> dict[str, Any]:
         "removals": [asdict(each) for each in plan.removals],
         "spared": [asdict(each) for each in plan.spared],
         "size_bytes": plan.size_bytes,
+        "older_snapshots": plan.older_snapshots,
         "is_done": removed is not None,
         "removed_bytes": removed or 0,
     }

@@ -37,7 +37,7 @@ _DISPENSABLE = ("shards", "codec", "versions")
 def command(place: Place, as_json: bool) -> None:
     """List what is kept at a path and below it.
 
-    A saved data set is listed by its folder, a snapshot by the fingerprint of
+    A saved dataset is listed by its folder, a snapshot by the fingerprint of
     its pipeline. "unfinished" is the beginning of a first pass that stopped: the
     next run goes on from there. "repaired" lacks elements that were damaged: the
     next run computes these.

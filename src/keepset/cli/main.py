@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 import click
+from click.shell_completion import CompletionItem
 
 from keepset.cli.arguments import traceback_option, wants_traceback
 from keepset.cli.printable import printable
@@ -25,12 +26,12 @@ COMMANDS = {
     "ls": "List what is kept at a path and below it.",
     "inspect": "Show everything that is known about a snapshot.",
     "cat": "Print elements.",
-    "diff": "Compare two data sets, element by element.",
+    "diff": "Compare two datasets, element by element.",
     "run": "Run a recipe, and keep what it gives.",
-    "convert": "Write a data set as files of another kind.",
+    "convert": "Write a dataset as files of another kind.",
     "explain": "Say why a pipeline is computed again, or that it is not.",
     "verify": "Check every chunk, and drop what is damaged if you say so.",
-    "gc": "Remove what nobody needs any more.",
+    "gc": "Remove what no version and no writer needs.",
     "rm": "Remove a snapshot.",
     "demo": "Show in a few seconds what Keepset does.",
 }
@@ -45,7 +46,8 @@ First steps:
 \b
 Exit codes:
   0    fine
-  1    the answer is no: damaged, different, a miss, nothing is kept
+  1    the answer is no: damaged, different, a miss, nothing is stored,
+       nothing was removed
   2    the command was written in a wrong way
   3    it failed: a path that is missing, storage, a permission, ...
   130  interrupted
@@ -64,6 +66,12 @@ class _Commands(click.Group):
             return None
         found: click.Command = import_module(f"keepset.cli.{name}").command
         return found
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The commands, without importing one of them, and the options."""
+        names = [name for name in COMMANDS if name.startswith(incomplete)]
+        items = [CompletionItem(name, help=COMMANDS[name]) for name in names]
+        return items + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -96,7 +104,7 @@ class _Commands(click.Group):
 @click.version_option(__version__, prog_name="keepset", message="%(prog)s %(version)s")
 @traceback_option
 def main() -> None:
-    """Look at and look after what Keepset keeps: saved data sets and snapshots.
+    """Look at and look after what Keepset keeps: saved datasets and snapshots.
 
     PATH is what save() or snapshot() was given: a folder, or a url that begins
     with s3://, gs://, az:// or file://. Where it holds the snapshots of several

@@ -18,7 +18,7 @@ from keepset.errors import InvalidArgumentError
 
 
 def load_pipeline(reference: str) -> Dataset:
-    """Import what a reference names: a data set, or a function without arguments that makes one.
+    """Import what a reference names: a dataset, or a function without arguments that makes one.
 
     This runs the code at the top of the file.
     """

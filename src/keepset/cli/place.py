@@ -56,7 +56,7 @@ class Place:
         if not found and folders_below(self.root):
             raise SnapshotMissingError(
                 f"{self.root.url} was written by TensorFlow; `keepset convert {self.path} TARGET "
-                "--to keepset` makes it a data set that this command reads"
+                "--to keepset` makes it a dataset that this command reads"
             )
         if not found:
             raise SnapshotMissingError(
@@ -98,7 +98,7 @@ class Place:
         return Dataset.load(self.store.url, **self.options)
 
     def dataset_so_far(self) -> Dataset:
-        """The data set, or the elements that a first pass which is not finished has kept."""
+        """The dataset, or the elements that a first pass which is not finished has kept."""
         found = self.snapshot()
         if found.is_complete or found.waiting or not found.num_elements:
             return self.dataset()

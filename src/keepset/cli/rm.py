@@ -7,7 +7,7 @@ import click
 from keepset.cli.arguments import takes_place
 from keepset.cli.confirm import confirmed, yes_option
 from keepset.cli.ls import snapshot_json, snapshot_table
-from keepset.cli.output import counted, plain, show, show_json
+from keepset.cli.output import answer_no, counted, plain, show, show_json
 from keepset.cli.place import Place
 from keepset.core.size_text import size_text
 from keepset.snapshot.listing import list_snapshots
@@ -22,14 +22,17 @@ def command(place: Place, as_json: bool, yes: bool, every: bool) -> None:
     """Remove a snapshot.
 
     It is shown first. On a terminal you are asked; elsewhere nothing is removed
-    unless there is --yes. While somebody writes to it, it is not removed. Files
-    beside it that are not part of it stay.
+    unless there is --yes. While another process writes to it, it is not removed.
+    Files beside it that are not part of it stay.
 
     \b
     Examples:
       keepset rm /data/kept/images
       keepset rm /data/kept --fingerprint 3f2a --yes
-      keepset rm /data/kept/experiments --all
+      keepset rm /data/kept/experiments --all --yes
+
+    Exits with 1 if nothing was removed: without --yes off a terminal, or because
+    you answered no.
     """
     if every and place.fingerprint is not None:
         raise click.UsageError("choose either --all or --fingerprint")
@@ -52,3 +55,5 @@ def command(place: Place, as_json: bool, yes: bool, every: bool) -> None:
         show_json({**document, "is_done": removed is not None, "removed_bytes": removed or 0})
     elif removed is not None:
         show(plain(f"{size_text(removed)} removed", "green"))
+    if removed is None:
+        answer_no()

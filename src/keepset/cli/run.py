@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 import click
 import numpy as np
 
 from keepset.cli.arguments import json_option, options_option, pairs, traceback_option
+from keepset.cli.completion import complete_path, complete_recipe
 from keepset.cli.output import counted, plain, show, show_json
 from keepset.core.dtypes import Array
 from keepset.core.lineage import Lineage
@@ -26,12 +27,18 @@ from keepset.recipe.permissions import needs_of
 from keepset.snapshot.explaining import explain_node
 from keepset.snapshot.looking import Snapshot
 
-_LOOK_S: Final = 1.0
-
 
 @click.command("run")
-@click.argument("recipe", type=click.Path(exists=True, dir_okay=False))
-@click.option("--to", "target", metavar="PATH", help="Where to keep it: a folder or a url.")
+@click.argument(
+    "recipe", type=click.Path(exists=True, dir_okay=False), shell_complete=complete_recipe
+)
+@click.option(
+    "--to",
+    "target",
+    metavar="PATH",
+    shell_complete=complete_path,
+    help="Where to store it: a folder or a url.",
+)
 @click.option("--dry-run", is_flag=True, help="Show what would be run, and run nothing.")
 @click.option("--limit", type=click.IntRange(min=0), metavar="N", help="Only the first N elements.")
 @click.option("--trust", is_flag=True, help="Run the code that the recipe holds: read it first.")

@@ -9,9 +9,9 @@ from typing import Any, Final, TypeVar
 from urllib.parse import quote, unquote
 
 from keepset.errors import InvalidArgumentError, StorageError
-from keepset.storage.clients import client_of, failed, is_kind, obstore
-from keepset.storage.failures import missing
+from keepset.storage.clients import client_of, is_kind, obstore
 from keepset.storage.multipart_upload import MultipartUpload
+from keepset.storage.object_errors import failed, missing_object
 from keepset.storage.private_url import private_url
 from keepset.storage.ranges import MAX_GAP_BYTES, cut, merged
 from keepset.storage.settle import UnclearAnswerError, create_settled
@@ -216,8 +216,9 @@ class ObjectStore(Store):
         try:
             return self._run("read", url, request)
         except StorageError as error:
-            if isinstance(error.__cause__, FileNotFoundError):
-                raise missing(url) from error.__cause__
+            cause = error.__cause__
+            if isinstance(cause, FileNotFoundError):
+                raise missing_object(url, cause) from cause
             raise
 
     def _run(self, action: str, url: str, request: Callable[[], T]) -> T:

@@ -12,6 +12,7 @@ from keepset.core.element import to_element
 from keepset.core.ragged import Ragged
 from keepset.core.record import record
 from keepset.core.sparse import Sparse
+from keepset.core.string_text import string_text, strings_text
 from keepset.core.structure import Structure, structure_of
 
 
@@ -154,8 +155,13 @@ def _described(name: str, one: Any, other: Any, difference: str) -> LeafDifferen
 
 
 def _short_value(value: Any) -> str:
-    shown = str(value) if isinstance(value, np.generic) else " ".join(repr(value).split())
-    return shown if len(shown) <= 60 else shown[:57] + "..."
+    if isinstance(value, bytes | str):
+        text = string_text(value)
+    elif isinstance(value, np.ndarray) and value.dtype == object:
+        text = strings_text(value, threshold=16)
+    else:
+        text = str(value) if isinstance(value, np.generic) else " ".join(repr(value).split())
+    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def _difference(one: Any, other: Any) -> str | None:

@@ -42,12 +42,18 @@ class Removal:
 
 @dataclass(frozen=True)
 class Plan:
-    """What would be removed, and what is not needed but spared."""
+    """What would be removed, and what is not needed but spared.
+
+    Attributes:
+        older_snapshots: How many snapshots have a newer one at the same path, whether they are
+            removed or not.
+    """
 
     url: str
     removals: tuple[Removal, ...]
     spared: tuple[Removal, ...]
     grace_s: float
+    older_snapshots: int = 0
 
     @property
     def size_bytes(self) -> int:
@@ -94,7 +100,8 @@ def plan_collection(
     removals: list[Removal] = []
     spared: list[Removal] = []
     found = [_look(root, folder) for folder in snapshots_below(root, with_removed=True)]
-    whole = _old_snapshots(found, keep_latest, max_bytes)
+    old = _older(found)
+    whole = _old_snapshots(found, old, keep_latest, max_bytes)
     for snapshot in found:
         if snapshot.folder in whole:
             name, why = snapshot.folder + "/", whole[snapshot.folder]
@@ -108,7 +115,7 @@ def plan_collection(
         for removal, goes in garbage:
             named = Removal(prefix + removal.name, removal.size_bytes, removal.why)
             (removals if goes else spared).append(named)
-    return Plan(root.url, tuple(removals), tuple(spared), grace_s)
+    return Plan(root.url, tuple(removals), tuple(spared), grace_s, len(old))
 
 
 def collect(root: Store, plan: Plan) -> int:
@@ -219,21 +226,25 @@ def _is_of_a_pipeline(store: Store) -> bool:
     return False
 
 
-def _old_snapshots(
-    found: list[_Found], keep_latest: int | None, max_bytes: int | None
-) -> dict[str, str]:
-    """The folders that go as a whole, and why.
+def _older(found: list[_Found]) -> list[_Found]:
+    """The snapshots that have a newer one of the same pipeline, the oldest first.
 
     Those that lie in one folder are of one pipeline, as it was at different times. The newest of
-    them stays, and so does what was saved: nobody could compute it again.
+    them is not listed, and neither is a saved dataset: there is no pipeline to compute it again.
     """
-    gone: dict[str, str] = {}
     oldest_first = sorted(found, key=lambda each: each.newest_s)
-    old = [
+    return [
         each
         for each in oldest_first
         if each.is_of_a_pipeline and any(each.precedes(other) for other in found)
     ]
+
+
+def _old_snapshots(
+    found: list[_Found], old: list[_Found], keep_latest: int | None, max_bytes: int | None
+) -> dict[str, str]:
+    """The folders that go as a whole, and why."""
+    gone: dict[str, str] = {}
     for each in old:
         newer = sum(each.precedes(other) for other in found)
         if keep_latest is not None and newer >= keep_latest:
