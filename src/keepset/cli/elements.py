@@ -14,7 +14,6 @@ from keepset.core.dtypes import Array
 from keepset.core.ragged import Ragged
 from keepset.core.sparse import Sparse
 from keepset.core.structure import Structure, record_fields, structure_of
-from keepset.format.layout import leaf_paths
 
 _MOST_ITEMS = 16
 _MOST_BYTES = 80
@@ -36,7 +35,7 @@ def element_lines(element: Any) -> list[str]:
         return [repr(element)]
     rows = [
         (printable(path), _type_text(leaf), _value_text(leaf))
-        for path, leaf in zip(leaf_paths(structure), leaves, strict=True)
+        for path, leaf in zip(structure.paths(), leaves, strict=True)
     ]
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     return [
