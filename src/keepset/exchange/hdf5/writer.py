@@ -9,6 +9,7 @@ import numpy as np
 
 from keepset.core.chunk import Chunk
 from keepset.core.spec import LeafSpec, Spec
+from keepset.core.structure import structure_of
 from keepset.errors import InvalidArgumentError
 from keepset.exchange.arrays.column_paths import Path, joined, leaf_paths
 from keepset.exchange.files.exporting import RowWriter, unfit
@@ -46,6 +47,7 @@ class Hdf5Writer(RowWriter):
         above = tuple(part for part in group.split("/") if part)
         leaves = [((*above, *path), number, leaf) for path, number, leaf in leaf_paths(spec)]
         _check_names(leaves)
+        self._structure = structure_of(spec)
         self._target = _Target(file)
         self._file = h5py().File(self._target, "w", libver=_VERSIONS)
         self._is_open = True
@@ -73,6 +75,8 @@ class Hdf5Writer(RowWriter):
             raise
 
     def write(self, chunk: Chunk) -> None:
+        if chunk.structure != self._structure:
+            raise self._structure.difference(chunk.structure, 0)
         for place, (column, number) in enumerate(self._columns):
             added = column.add(chunk.columns[number], len(chunk))
             self._columns[place] = added, number

@@ -149,6 +149,8 @@ def _has_dictionary(type: pa.DataType) -> bool:
 class ParquetWriter(RowWriter):
     """Writes groups of rows of about ``row_group_bytes`` in memory each."""
 
+    has_schema = True
+
     def __init__(
         self,
         file: BinaryIO,
@@ -190,6 +192,11 @@ class ParquetWriter(RowWriter):
         if self._waiting:
             self._write_group()
         self._writer.close()
+
+    def reread(self, file: BinaryIO) -> Iterator[Chunk]:
+        rows = ArrowRows(self._out.schema)
+        for batch in pq.ParquetFile(file, pre_buffer=False).iter_batches(_MOST_ROWS):
+            yield rows.chunk(batch)
 
     def close(self) -> None:
         # What is not whole is thrown away: nothing more is written to it.

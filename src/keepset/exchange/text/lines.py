@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Iterator
+from operator import eq
 from typing import Any, BinaryIO, Final
 
 import numpy as np
 
 from keepset.core.chunk import Chunk
+from keepset.core.chunk_spec import check_covered
 from keepset.core.dtypes import string
 from keepset.core.node import stage
 from keepset.core.spec import Spec, TensorSpec
@@ -131,19 +133,20 @@ class TextWriter(RowWriter):
         # Without a name and a time in it, equal texts make equal files.
         self._packed = gzip.GzipFile("", "wb", fileobj=file, mtime=0) if is_compressed else None
         self._file: Any = self._packed or file
-        self._lines = 0
 
     def write(self, chunk: Chunk) -> None:
-        [column] = chunk.columns
-        lines: list[bytes] = np.asarray(column).tolist()
-        for number, line in enumerate(lines, self._lines):
+        check_covered(
+            chunk, LEAF, [LINE_SPEC], eq, "a line of text is", "make a text of it with map"
+        )
+        lines: list[bytes] = np.asarray(chunk.columns[0]).tolist()
+        for row, line in enumerate(lines):
             if b"\n" in line or line.endswith(b"\r"):
                 raise unfit(
                     "",
-                    f"line {number} holds the end of a line ({line!r:.60}); use a format with "
-                    "records, such as TFRecord or Parquet",
+                    f"it holds the end of a line ({line!r:.60}); use a format with records, such "
+                    "as TFRecord or Parquet",
+                    row,
                 )
-        self._lines += len(lines)
         self._file.write(b"\n".join([*lines, b""]))
 
     def finish(self) -> None:
