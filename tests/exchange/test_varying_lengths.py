@@ -227,3 +227,13 @@ def test_arrays_of_one_shape_name_the_element_that_has_another(kind: str, tmp_pa
     ds = ks.Dataset.range(50).map(lambda i: wrap(np.zeros(3 + int(i == 40))))
     with pytest.raises(ks.ElementError, match=r"element 40: .*\(4,\).*\(3,\).*padded_batch"):
         getattr(ds, f"write_{kind}")(tmp_path / "some")
+
+
+def test_lists_of_hdf5_that_vary_late_leave_no_gap(tmp_path: Path) -> None:
+    sizes = {}
+    for name, late in (("late", 399), ("early", 1)):
+        ds = ks.Dataset.range(400).map(lambda i, n=late: {"x": np.zeros(10_000 - int(i == n))})
+        ds.write_hdf5(tmp_path / name)
+        sizes[name] = (tmp_path / name).stat().st_size
+        assert [len(row["x"]) for row in ks.read_hdf5(tmp_path / name)].index(9_999) == late
+    assert sizes["late"] < 1.1 * sizes["early"]

@@ -44,7 +44,13 @@ def new_column(spec: LeafSpec, name: str, make: Make, chunk_rows: int | None) ->
 
 
 class NewColumn(ABC):
-    """A data set that grows."""
+    """A data set that grows.
+
+    Attributes:
+        leaves_space: Whether it took the place of another one, whose space is left in the file.
+    """
+
+    leaves_space = False
 
     def __init__(self, name: str, make: Make) -> None:
         self._name, self._make = name, make
@@ -119,10 +125,14 @@ class _Arrays(NewColumn):
         written, self._data = self._data, None
         if written is not None:
             del written.parent[written.name.rpartition("/")[2]]
-        lists = _Lists(self._name, self._make, self._dtype)
-        for start in range(0, 0 if written is None else len(written), _LIST_CHUNK_ROWS):
-            rows = written[start : start + _LIST_CHUNK_ROWS]
-            lists.add(rows, len(rows))
+        # The library copies lists of one chunk at once, so large ones are stored by the few.
+        step = self._rows_together
+        lists = _Lists(self._name, self._make, self._dtype, min(step, _LIST_CHUNK_ROWS))
+        if written is not None:
+            lists.leaves_space = True
+            for start in range(0, len(written), step):
+                rows = written[start : start + step]
+                lists.add(rows, len(rows))
         for waiting in self._waiting:
             lists.add(waiting, len(waiting))
         return lists
@@ -153,12 +163,14 @@ class _Arrays(NewColumn):
 class _Lists(NewColumn):
     """Arrays of one dimension and of any length."""
 
-    def __init__(self, name: str, make: Make, dtype: np.dtype[Any]) -> None:
+    def __init__(
+        self, name: str, make: Make, dtype: np.dtype[Any], chunk_rows: int = _LIST_CHUNK_ROWS
+    ) -> None:
         super().__init__(name, make)
         if dtype.kind in "mM":
             raise unfit(name, f"HDF5 has no lists of {dtype}; make numbers of them with map")
         self._items = dtype
-        self._data = make(name, h5py().vlen_dtype(dtype), (), _LIST_CHUNK_ROWS)
+        self._data = make(name, h5py().vlen_dtype(dtype), (), chunk_rows)
 
     def add(self, column: Column, rows: int) -> NewColumn:
         lists = np.empty(rows, self._data.dtype)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import tempfile
 from contextlib import suppress
 from typing import Any, BinaryIO, Final
 
@@ -19,6 +22,7 @@ from keepset.exchange.hdf5.new_column import new_column
 COMPRESSIONS: Final = (None, "gzip", "lzf")
 # From this version on, what describes the file has checksums; all programs of today read it.
 _VERSIONS: Final = ("v108", "latest")
+_PIECE_BYTES: Final = 1 << 20
 
 
 def check_hdf5_arguments(compression: str | None, chunk_rows: int | None) -> None:
@@ -48,7 +52,7 @@ class Hdf5Writer(RowWriter):
         leaves = [((*above, *path), number, leaf) for path, number, leaf in leaf_paths(spec)]
         _check_names(leaves)
         self._structure = structure_of(spec)
-        self._target = _Target(file)
+        self._out, self._target = file, _Target(file)
         self._file = h5py().File(self._target, "w", libver=_VERSIONS)
         self._is_open = True
 
@@ -84,8 +88,24 @@ class Hdf5Writer(RowWriter):
     def finish(self) -> None:
         for column, _ in self._columns:
             column.finish()
-        self._file.close()
+        if any(column.leaves_space for column, _ in self._columns):
+            self._pack()
+        else:
+            self._file.close()
         self._is_open = False
+
+    def _pack(self) -> None:
+        """Leave out the space of data sets that are gone, which only a new file does."""
+        folder = os.path.dirname(self._out.name) if isinstance(self._out.name, str) else None
+        with tempfile.TemporaryFile(dir=folder) as packed:
+            with h5py().File(packed, "w", libver=_VERSIONS) as target:
+                for name in self._file:
+                    self._file.copy(name, target)
+            self._file.close()
+            self._out.seek(0)
+            self._out.truncate()
+            packed.seek(0)
+            shutil.copyfileobj(packed, self._out, _PIECE_BYTES)
 
     def close(self) -> None:
         if self._is_open:

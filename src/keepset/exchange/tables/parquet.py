@@ -194,9 +194,13 @@ class ParquetWriter(RowWriter):
         self._writer.close()
 
     def reread(self, file: BinaryIO) -> Iterator[Chunk]:
-        rows = ArrowRows(self._out.schema)
-        for batch in pq.ParquetFile(file, pre_buffer=False).iter_batches(_MOST_ROWS):
-            yield rows.chunk(batch)
+        rows, source = ArrowRows(self._out.schema), pq.ParquetFile(file, pre_buffer=False)
+        for group in range(source.num_row_groups):
+            facts = source.metadata.row_group(group)
+            # Before they were encoded, rows may have been larger, but no group was.
+            step = max(1, min(_MOST_ROWS, facts.num_rows * _CHUNK_BYTES // self._limit))
+            for batch in source.iter_batches(step, row_groups=[group], use_threads=False):
+                yield rows.chunk(batch)
 
     def close(self) -> None:
         # What is not whole is thrown away: nothing more is written to it.
