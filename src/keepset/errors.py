@@ -55,7 +55,45 @@ class NoFilesError(InvalidArgumentError, FileNotFoundError):
 
 
 class ElementError(KeepsetError, TypeError, ValueError):
-    """An element's structure, dtype or shape is not what the stage needs."""
+    """An element's structure, dtype or shape is not what the stage needs.
+
+    Attributes:
+        element: Its number in the input of the stage that raises, where that is known.
+        leaf: The path of the leaf in it, such as ``features.mean``; None if it is all of it.
+
+    The text begins with them: ``element 17, leaf 'image': ...``.
+    """
+
+    element: int | None = None
+    leaf: str | None = None
+    row: int | None = None  # its place among the elements that were looked at together
+
+    def __init__(
+        self, message: object = "", *, leaf: str | None = None, row: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.leaf, self.row = leaf or None, row
+
+    def at(self, first: int, row: int | None = None) -> None:
+        """Say which element it is about: the one ``row`` rows behind ``first``, or its own row.
+
+        A number that is known already stays: that of the stage that raised the error.
+        """
+        place = self.row if row is None else row
+        if self.element is None and place is not None:
+            self.element = first + place
+
+    def told(self, before: str, after: str = "") -> ElementError:
+        """An error at the same place that says more."""
+        more = ElementError(f"{before}{self.args[0]}{after}", leaf=self.leaf, row=self.row)
+        more.element = self.element
+        return more
+
+    def __str__(self) -> str:
+        message = super().__str__()
+        number = [] if self.element is None else [f"element {self.element}"]
+        where = ", ".join(number + ([] if self.leaf is None else [f"leaf {self.leaf!r}"]))
+        return f"{where}: {message}" if where else message
 
 
 class ResultError(ElementError):

@@ -65,7 +65,7 @@ def test_an_open_dimension_means_the_longest(unknown: Any) -> None:
 def test_an_element_larger_than_the_shape_is_named_and_its_batch_lost() -> None:
     it = iterate(PaddedBatch(parent=mapped(uneven, 6), batch_size=2, padded_shapes=[3]))
     assert next(it).tolist() == [[1, 0, 0], [2, 2, 0]]
-    with pytest.raises(ElementError, match=r"element 1 of the batch has shape \(4,\).*\(3,\)"):
+    with pytest.raises(ElementError, match=r"element 3: this has shape \(4,\).*\(3,\)"):
         next(it)
 
 

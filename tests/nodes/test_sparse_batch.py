@@ -49,7 +49,7 @@ def test_scalars_and_strings() -> None:
 
 @pytest.mark.parametrize("shape", [[3], [5, 5]])
 def test_a_row_that_does_not_fit_is_named(shape: Any) -> None:
-    with pytest.raises(ElementError, match=r"element \d of the batch has shape \(\d,\)"):
+    with pytest.raises(ElementError, match=r"element \d: this has shape \(\d,\)"):
         list(iterate(SparseBatch(parent=mapped(uneven), batch_size=4, row_shape=shape)))
 
 

@@ -15,7 +15,6 @@ from keepset.core.ragged import Ragged
 from keepset.core.sparse import Sparse
 from keepset.core.string_text import string_text, strings_text
 from keepset.core.structure import Structure, record_fields, structure_of
-from keepset.format.layout import leaf_paths
 
 _MOST_ITEMS = 16
 _MOST_CHARACTERS = 80
@@ -37,7 +36,7 @@ def element_lines(element: Any) -> list[str]:
         return [repr(element)]
     rows = [
         (printable(path), _type_text(leaf), _value_text(leaf))
-        for path, leaf in zip(leaf_paths(structure), leaves, strict=True)
+        for path, leaf in zip(structure.paths(), leaves, strict=True)
     ]
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     return [

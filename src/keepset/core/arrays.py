@@ -190,9 +190,11 @@ def _array_of_times(values: list[Any] | tuple[Any, ...]) -> Array:
     if kinds == {datetime.date}:
         return items.astype("M8[D]")
     if kinds == {datetime.datetime}:
-        return np.vectorize(naive, [object])(items).astype("M8[us]")
+        items = np.vectorize(naive, [object])(items)
+        return items.astype("M8[us]")
     if kinds == {datetime.timedelta}:
-        return np.vectorize(microseconds, [np.int64])(items).view("m8[us]")
+        counts: Array = np.vectorize(microseconds, [np.int64])(items)
+        return counts.view("m8[us]")
     return items  # of several kinds, or of pandas: named as what cannot be in one array
 
 

@@ -14,6 +14,7 @@ from keepset.core.jagged import Jagged
 from keepset.core.ragged import Ragged
 from keepset.core.sparse import Sparse
 from keepset.core.spec import common_supertype, mixing_advice, spec_of
+from keepset.core.structure import LEAF, structure_of
 from keepset.core.tally import tally
 from keepset.errors import ElementError
 
@@ -43,9 +44,7 @@ def column_of(leaves: list[Any]) -> Column:
     if kind is str:
         return text_array(leaves)
     if issubclass(kind, tuple | dict):
-        raise ElementError(
-            "elements must all have one structure; a leaf and a container were mixed"
-        )
+        raise LEAF.difference(structure_of(leaves[0]), 0)
     return leaves
 
 
@@ -155,11 +154,14 @@ def column_batches(column: Column, size: int, name: str = "batch") -> Column:
     if isinstance(column, np.ndarray):
         return column.reshape(len(column) // size, size, *column.shape[1:])
     starts = range(0, len(column), size)
-    return [stack_leaves(column_rows(column[i : i + size]), name) for i in starts]
+    return [stack_leaves(column_rows(column[i : i + size]), name, i) for i in starts]
 
 
-def stack_leaves(leaves: list[Any], name: str = "batch") -> Any:
-    """Join leaves along a new first axis; an error says how they differ."""
+def stack_leaves(leaves: list[Any], name: str = "batch", first: int = 0) -> Any:
+    """Join leaves along a new first axis; an error says how they differ.
+
+    ``first`` is the row of the first of them, for that error.
+    """
     column = column_of(leaves)
     if isinstance(column, np.ndarray):
         return column
@@ -173,11 +175,18 @@ def stack_leaves(leaves: list[Any], name: str = "batch") -> Any:
     specs = [spec_of(leaf) for leaf in leaves]
     odd = next((i for i, spec in enumerate(specs) if spec != specs[0]), 0)
     advice = mixing_advice(specs[0], specs[odd])
-    advice = advice or "use padded_batch or ragged_batch for unequal shapes"
+    advice = advice or _remedy(specs[0], specs[odd])
     raise ElementError(
-        f"{name} needs elements of one dtype and shape, but element 0 of the batch is {specs[0]} "
-        f"and element {odd} is {specs[odd]}; {advice}"
+        f"{name} needs elements of one dtype and shape, but this is {specs[odd]} and the first of "
+        f"its batch {specs[0]}; {advice}",
+        row=first + odd,
     )
+
+
+def _remedy(one: Any, other: Any) -> str:
+    if getattr(one, "dtype", None) != getattr(other, "dtype", None):
+        return "bring them to one dtype with map, or promise one with output_signature="
+    return "use padded_batch or ragged_batch for unequal shapes"
 
 
 def column_unbatch(column: Column) -> tuple[Column, int | Array]:
@@ -212,7 +221,29 @@ def column_spec(column: Column) -> Any:
         return spec_of(column).unbatched()
     if isinstance(column, Jagged):
         return _jagged_spec(column)
-    return common_supertype([spec_of(leaf) for leaf in column]) if column else None
+    return _common_spec(column) if column else None
+
+
+def _common_spec(leaves: list[Any]) -> Any:
+    examples = leaves
+    if set(map(type, leaves)) == {np.ndarray}:
+        # Most are alike, so that a look at one of each kind will do.
+        examples = list({(leaf.dtype, leaf.shape): leaf for leaf in leaves}.values())
+    try:
+        return common_supertype([spec_of(leaf) for leaf in examples])
+    except ElementError as error:
+        error.row = odd_row(leaves, spec_of(leaves[0]))
+        raise
+
+
+def odd_row(column: Column, leaf: Any) -> int:
+    """The row of the first leaf that has no type in common with ``leaf``; 0 if all have one."""
+    for row, each in enumerate(column_rows(column)):
+        try:
+            common_supertype([leaf, spec_of(each)])
+        except ElementError:
+            return row
+    return 0
 
 
 def _jagged_spec(column: Jagged) -> Any:

@@ -18,6 +18,8 @@ from keepset.errors import ElementError
 
 Conform: TypeAlias = Callable[[Any], Any]
 
+_REMEDY = "make it what was promised, or change output_signature="
+
 
 def conformer(spec: Spec) -> Conform:
     """A function that turns values into elements of ``spec``.
@@ -30,20 +32,27 @@ def conformer(spec: Spec) -> Conform:
         array([1., 2.], dtype=float32)
     """
     structure, leaves = structure_and_leaves(spec)
-    return _conformer(structure, iter(leaves))
+    return _conformer(structure, iter(leaves), "")
 
 
-def _conformer(structure: Structure, leaves: Iterator[LeafSpec]) -> Conform:
+def _conformer(structure: Structure, leaves: Iterator[LeafSpec], path: str) -> Conform:
     if structure.is_leaf:
-        return _leaf_conformer(next(leaves))
-    parts = [_conformer(child, leaves) for child in structure.children]
+        return _leaf_conformer(next(leaves), path)
+    keys = structure.keys or range(len(structure.children))
+    parts = [
+        _conformer(child, leaves, f"{path}.{key}" if path else str(key))
+        for key, child in zip(keys, structure.children, strict=True)
+    ]
     if structure.kind == "tuple":
-        return _tuple_conformer(structure, parts)
+        return _tuple_conformer(structure, parts, path)
     if structure.kind == "dict":
-        return _dict_conformer(structure, dict(zip(structure.keys, parts, strict=True)))
+        return _dict_conformer(structure, dict(zip(structure.keys, parts, strict=True)), path)
 
     def conform(value: Any) -> Any:
-        leaf_lists = structure.columns([value])  # an error if the structure is another one
+        try:
+            leaf_lists = structure.columns([value])
+        except ElementError:
+            raise _misfit(structure, value, path) from None
         values = [getattr(value, key) for key in structure.keys] if leaf_lists else []
         made = [part(item) for part, item in zip(parts, values, strict=True)]
         if structure.record is None:
@@ -53,35 +62,37 @@ def _conformer(structure: Structure, leaves: Iterator[LeafSpec]) -> Conform:
     return conform
 
 
-def _tuple_conformer(structure: Structure, parts: list[Conform]) -> Conform:
+def _tuple_conformer(structure: Structure, parts: list[Conform], path: str) -> Conform:
     def conform(value: Any) -> Any:
         if not isinstance(value, list | tuple) or len(value) != len(parts):
-            raise _misfit(structure, value)
+            raise _misfit(structure, value, path)
         return tuple([part(item) for part, item in zip(parts, value, strict=True)])
 
     return conform
 
 
-def _dict_conformer(structure: Structure, parts: dict[Any, Conform]) -> Conform:
+def _dict_conformer(structure: Structure, parts: dict[Any, Conform], path: str) -> Conform:
     def conform(value: Any) -> Any:
         if not isinstance(value, Mapping) or value.keys() != parts.keys():
-            raise _misfit(structure, value)
+            raise _misfit(structure, value, path)
         return {key: parts[key](item) for key, item in value.items()}
 
     return conform
 
 
-def _misfit(structure: Structure, value: Any) -> ElementError:
-    return ElementError(f"{structure} was promised, but the element is {structure_of(value)}")
+def _misfit(structure: Structure, value: Any, path: str) -> ElementError:
+    found = structure_of(value)
+    shown = type(value).__name__ if found.is_leaf else found
+    return ElementError(f"{structure} was promised, but this is {shown}; {_REMEDY}", leaf=path)
 
 
-def _leaf_conformer(spec: LeafSpec) -> Conform:
+def _leaf_conformer(spec: LeafSpec, path: str) -> Conform:
     if isinstance(spec, TensorSpec) and spec.dtype is text and spec.shape == ():
-        return _text_conformer(spec)
+        return _text_conformer(spec, path)
     if not isinstance(spec, TensorSpec) or isinstance(spec.dtype, StringType):
-        return lambda value: _conform_leaf(spec, value)
+        return lambda value: _conform_leaf(spec, value, path)
     if spec.shape != ():
-        return _array_conformer(spec, spec.dtype)
+        return _array_conformer(spec, spec.dtype, path)
     exact = spec.dtype.type
     low, high = (0, -1)
     if spec.dtype.kind in "iu":
@@ -94,41 +105,49 @@ def _leaf_conformer(spec: LeafSpec) -> Conform:
             return value
         if kind is int and low <= value <= high:
             return exact(value)
-        return _conform_leaf(spec, value)
+        return _conform_leaf(spec, value, path)
 
     return conform
 
 
-def _array_conformer(spec: TensorSpec, dtype: np.dtype[Any]) -> Conform:
+def _array_conformer(spec: TensorSpec, dtype: np.dtype[Any], path: str) -> Conform:
     def conform(value: Any) -> Any:
         # What is as promised, which most is, is found to be so without a spec of its own.
         is_plain = type(value) is np.ndarray and value.ndim > 0
         if is_plain and value.dtype == dtype and spec.has_shape(value.shape):
             return own(value)
-        return _conform_leaf(spec, value)
+        return _conform_leaf(spec, value, path)
 
     return conform
 
 
-def _text_conformer(spec: TensorSpec) -> Conform:
+def _text_conformer(spec: TensorSpec, path: str) -> Conform:
     def conform(value: Any) -> Any:
         if type(value) is str and value.isascii():
             return value
-        return _conform_leaf(spec, value)
+        return _conform_leaf(spec, value, path)
 
     return conform
 
 
-def _conform_leaf(spec: LeafSpec, value: Any) -> Any:
-    if isinstance(spec, TensorSpec) and not isinstance(spec.dtype, StringType):
-        leaf = _number(spec, value)
-    elif spec.dtype is text:
-        leaf = _as_text(spec, value)
-    else:
-        leaf = to_element(value)
-    if not spec.is_compatible_with(leaf):
-        raise ElementError(f"{spec} was promised, but the element is {spec_of(leaf)}")
+def _conform_leaf(spec: LeafSpec, value: Any, path: str) -> Any:
+    try:
+        if isinstance(spec, TensorSpec) and not isinstance(spec.dtype, StringType):
+            leaf = _number(spec, value)
+        elif spec.dtype is text:
+            leaf = _as_text(spec, value)
+        else:
+            leaf = to_element(value)
+        if not spec.is_compatible_with(leaf):
+            raise _unlike(spec, leaf)
+    except ElementError as error:
+        error.leaf = error.leaf or path or None
+        raise
     return leaf
+
+
+def _unlike(spec: LeafSpec, leaf: Any) -> ElementError:
+    return ElementError(f"{spec} was promised, but this is {spec_of(leaf)}; {_REMEDY}")
 
 
 def _as_text(spec: LeafSpec, value: Any) -> Any:
@@ -138,7 +157,7 @@ def _as_text(spec: LeafSpec, value: Any) -> Any:
     except UnicodeError as error:
         # Of half a surrogate pair in a str, or of bytes.
         raise ElementError(
-            f"{spec} was promised, but the element is no text in UTF-8: {error}; decode it in the "
+            f"{spec} was promised, but this is no text in UTF-8: {error}; decode it in the "
             "function, with the encoding that it has, or promise keepset.string"
         ) from error
 
@@ -167,9 +186,7 @@ def _number(spec: TensorSpec, value: Any) -> Any:
     if array.dtype != wanted:
         literal = isinstance(value, bool | int | float | complex | list | tuple)
         if array.size and not _may_cast(array, wanted, literal):
-            raise ElementError(
-                f"{spec} was promised, but the element is {spec_of(to_element(array))}"
-            )
+            raise _unlike(spec, to_element(array))
         array = as_unit(array, wanted) if array.dtype.kind in "mM" else array.astype(wanted)
     elif array is value or array.base is not None:
         array = own(array)  # whoever made it may use it again, with new contents

@@ -314,16 +314,18 @@ def common_supertype(specs: Iterable[Spec]) -> Spec:
 
 
 def _common_pair(one: Spec, other: Spec) -> Spec:
-    structure = structure_of(one)
-    if structure_of(other) != structure:
-        raise ElementError(f"structures differ: {structure} and {structure_of(other)}")
-    leaves = []
-    for a, b in zip(structure.leaves(one), structure.leaves(other), strict=True):
-        joint = a.most_specific_common_supertype(b)
-        if joint is None:
-            advice = mixing_advice(a, b)
-            raise ElementError(f"no common type for {a} and {b}{'; ' + advice if advice else ''}")
-        leaves.append(joint)
+    structure, found = structure_of(one), structure_of(other)
+    if found != structure:
+        raise structure.difference(found)
+    pairs = zip(structure.leaves(one), structure.leaves(other), strict=True)
+    leaves = [a.most_specific_common_supertype(b) for a, b in pairs]
+    if None in leaves:
+        place = leaves.index(None)
+        a, b = structure.leaves(one)[place], structure.leaves(other)[place]
+        path = list(structure.paths())[place]
+        advice = mixing_advice(a, b)
+        reason = f"no common type for {a} and {b}{'; ' + advice if advice else ''}"
+        raise ElementError(reason, leaf=path)
     return structure.build(leaves)
 
 

@@ -16,6 +16,11 @@ import numpy as np
 
 from keepset.errors import ElementError
 
+
+class _MisfitError(Exception):
+    """Some of the elements that were looked at have another structure."""
+
+
 _LEAF, _NONE, _TUPLE, _DICT, _RECORD = "leaf", "none", "tuple", "dict", "record"
 
 
@@ -86,8 +91,68 @@ class Structure:
     def columns(self, rows: list[Any]) -> list[list[Any]]:
         """Transpose elements into one list per leaf; all must have this structure."""
         out: list[list[Any]] = []
-        self._collect(rows, out)
+        try:
+            self._collect(rows, out)
+        except _MisfitError:
+            raise self.misfit(rows) from None
         return out
+
+    def misfit(self, rows: Sequence[Any]) -> ElementError:
+        """The error for the first of some elements that has another structure."""
+        row, found = next(
+            (row, found)
+            for row, found in enumerate(map(structure_of, rows))
+            if not self.may_hold(found)
+        )
+        return self.difference(found, row)
+
+    def may_hold(self, other: Structure) -> bool:
+        """Whether elements of another structure have everything that this one asks for."""
+        if self.kind == _LEAF:
+            return True
+        return (
+            self.kind == other.kind
+            and self.keys == other.keys
+            and len(self.children) == len(other.children)
+            and (self.kind == _DICT or _same_record(self.record, other.record))
+            and all(map(Structure.may_hold, self.children, other.children))
+        )
+
+    def difference(self, other: Structure, row: int | None = None, path: str = "") -> ElementError:
+        """The error for an element of another structure, which says where they differ."""
+        if self.kind == other.kind and self.keys == other.keys:
+            keys = self.keys or range(len(self.children))
+            for key, one, two in zip(keys, self.children, other.children, strict=False):
+                if one != two:
+                    return one.difference(two, row, f"{path}.{key}" if path else str(key))
+        return ElementError(
+            f"elements must all have one structure: {_words(self)} was expected, but this is "
+            f"{_words(other)}{_missing_and_new(self, other)}; bring all elements to one structure "
+            f"with map{_of_none(self, other)}",
+            leaf=path,
+            row=row,
+        )
+
+    def by_leaf(self, function: Callable[..., Any], *columns: Iterable[Any]) -> list[Any]:
+        """What a function makes of the columns of each leaf; an error says which leaf it was."""
+        out: list[Any] = []
+        try:
+            for arguments in zip(*columns, strict=True):
+                out.append(function(*arguments))  # noqa: PERF401  # an error asks how many there are
+        except ElementError as error:
+            path = list(self.paths())[len(out)]
+            error.leaf = ".".join(filter(None, [path, error.leaf])) or None
+            raise
+        return out
+
+    def paths(self) -> Iterator[str]:
+        """The path of each leaf in the order of the leaves; empty for an element that is one."""
+        if self.kind == _LEAF:
+            yield ""
+        keys = self.keys or range(len(self.children))
+        for key, child in zip(keys, self.children, strict=True):
+            for path in child.paths():
+                yield f"{key}.{path}" if path else str(key)
 
     def _collect(self, values: list[Any], out: list[list[Any]]) -> None:
         if self.kind == _LEAF:
@@ -114,11 +179,7 @@ class Structure:
                 not values or values[0].keys() == set(self.keys)
             )
         if not fits:
-            odd = next(v for v in values if structure_of(v) != self)
-            raise ElementError(
-                f"elements must all have one structure: {self} was expected, "
-                f"but one is {structure_of(odd)}"
-            )
+            raise _MisfitError
 
     def rows(self, columns: Sequence[Iterable[Any]], length: int) -> Iterable[Any]:
         """The ``length`` elements of one iterable per leaf, made one by one."""
@@ -256,6 +317,26 @@ class Structure:
             return "{" + ", ".join(f"{key!r}: {child}" for key, child in pairs) + "}"
         name = getattr(self.record, "__name__", "record")
         return f"{name}({', '.join(f'{key}={child}' for key, child in pairs)})"
+
+
+def _words(structure: Structure) -> str:
+    return "a leaf" if structure.is_leaf else repr(structure)
+
+
+def _missing_and_new(one: Structure, other: Structure) -> str:
+    """Which keys differ, where both have some."""
+    if one.kind != other.kind or one.kind != _DICT:
+        return ""
+    missing = [repr(key) for key in one.keys if key not in other.keys]
+    new = [repr(key) for key in other.keys if key not in one.keys]
+    facts = [f"without {', '.join(missing)}"] * bool(missing)
+    return " (" + " and ".join(facts + [f"with {', '.join(new)}"] * bool(new)) + ")"
+
+
+def _of_none(one: Structure, other: Structure) -> str:
+    if _NONE not in (one.kind, other.kind):
+        return ""
+    return ", with a value such as NaN, -1 or b'' in place of None"
 
 
 @lru_cache(maxsize=256)

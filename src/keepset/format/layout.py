@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -12,9 +12,7 @@ from keepset.core.chunk import Chunk
 from keepset.core.column import Column
 from keepset.core.dtypes import dtype_name
 from keepset.core.spec import LeafSpec, Spec, TensorSpec, spec_to_json, structure_and_leaves
-from keepset.core.structure import Structure
 from keepset.core.tally import tally
-from keepset.errors import ElementError
 from keepset.format.encodings import Encoding, encoding_of
 from keepset.format.version import FORMAT_VERSION
 
@@ -31,7 +29,7 @@ class Layout:
         self.spec, self.wide = spec, wide
         self.structure, self.leaves = structure_and_leaves(spec)
         self.encodings: list[Encoding] = [encoding_of(leaf, wide) for leaf in self.leaves]
-        self.names = _unique([path or _ONLY for path in leaf_paths(self.structure)])
+        self.names = _unique([path or _ONLY for path in self.structure.paths()])
         fields = [
             pa.field(name, encoding.type, pa.types.is_null(encoding.type), _field_facts(leaf))
             for name, encoding, leaf in zip(self.names, self.encodings, self.leaves, strict=True)
@@ -43,10 +41,7 @@ class Layout:
         """The record batch of a chunk whose elements fit the spec."""
         columns: Sequence[Column] = chunk.columns
         if chunk.structure != self.structure:
-            raise ElementError(
-                f"elements must all have one structure: {self.structure} was expected, "
-                f"but one is {chunk.structure}"
-            )
+            raise self.structure.difference(chunk.structure, 0)
         if not columns:
             return _rows_without_columns(len(chunk), self.schema)
         arrays = [e.encode(column) for e, column in zip(self.encodings, columns, strict=True)]
@@ -69,16 +64,6 @@ class Layout:
         pairs = zip(places, batch.columns, strict=True)
         columns = [self.encodings[place].decode(array) for place, array in pairs]
         return Chunk.from_columns(structure, columns, rows)
-
-
-def leaf_paths(structure: Structure) -> Iterator[str]:
-    """The path of each leaf in the order of the leaves; empty for an element that is one."""
-    if structure.is_leaf:
-        yield ""
-    keys = structure.keys or range(len(structure.children))
-    for key, child in zip(keys, structure.children, strict=True):
-        for path in leaf_paths(child):
-            yield f"{key}.{path}" if path else str(key)
 
 
 def _unique(names: list[str]) -> list[str]:

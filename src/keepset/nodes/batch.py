@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -56,16 +57,25 @@ class Batch(Node):
         rows = np.concatenate([np.arange(a, b) for a, b in zip(starts, stops, strict=True)])
         chunk = self.parent.gather(rows, run.input(0))
         if len(chunk) == len(indices) * size:
-            return self.group(chunk)
+            return self._gathered(chunk, rows)
         # The short batch at the end may stand anywhere among those asked for.
         cuts = np.cumsum([0, *(stops - starts)])
-        groups = [self.group(chunk[a:b]).rows for a, b in pairwise(cuts)]
+        groups = [self._gathered(chunk[a:b], rows[a:b]).rows for a, b in pairwise(cuts)]
         return Chunk.from_rows([batch for group in groups for batch in group])
+
+    def _gathered(self, chunk: Chunk, rows: Array) -> Chunk:
+        try:
+            return self.group(chunk)
+        except ElementError as error:
+            if error.row is not None:
+                error.at(int(rows[error.row]), 0)
+            raise
 
     def group(self, chunk: Chunk) -> Chunk:
         """Batches of the elements in ``chunk``: a multiple of the size, or less than one batch."""
         size = min(self.batch_size, len(chunk))
-        columns = [column_batches(column, size, self.title) for column in chunk.columns]
+        batches = partial(column_batches, size=size, name=self.title)
+        columns = chunk.structure.by_leaf(batches, chunk.columns)
         return Chunk.from_columns(chunk.structure, columns, len(chunk) // size)
 
 
@@ -76,6 +86,8 @@ class BatchCursor(Cursor):
         self._node, self._parent = node, Marked(parent)
         self._error: Exception | None = None
         self._spoilt = 0
+        # How many elements of the input were used, for messages; None after a state without it.
+        self._used: int | None = 0
 
     def read(self, max_rows: int) -> Chunk:
         if self._error is not None:
@@ -122,29 +134,41 @@ class BatchCursor(Cursor):
         return parts[0] if len(parts) == 1 else concat(parts)
 
     def _group(self, chunk: Chunk) -> Chunk:
+        first = self._used
         try:
+            self._advance(len(chunk))
             pieces = chunk.pieces
             if len(pieces) == 1 or any(len(piece) % self._node.batch_size for piece in pieces):
                 return self._node.group(chunk)
             return Several([self._node.group(piece) for piece in pieces], chunk.own_bytes)
-        except ElementError:
-            if len(chunk) <= self._node.batch_size:
+        except ElementError as error:
+            size = self._node.batch_size
+            if len(chunk) <= size:
+                if first is not None:
+                    error.at(first)
                 raise
             # Some batch does not fit together; give those before it first.
-            self._parent.unread(chunk[self._node.batch_size :])
-            return self._node.group(chunk[: self._node.batch_size])
+            self._parent.unread(chunk[size:])
+            self._used = first
+            return self._group(chunk[:size])
+
+    def _advance(self, elements: int) -> None:
+        if self._used is not None:
+            self._used += elements
 
     def _fail(self, error: Exception) -> Chunk:
         # As in TensorFlow, the batch that an element failed in is lost as a whole.
         self._parent.skip(self._spoilt)
+        self._advance(self._spoilt + 1)
         self._error, self._spoilt = None, 0
         raise error
 
     def state(self) -> State:
-        return {"parent": self._parent.state()}
+        return {"parent": self._parent.state(), "used": self._used}
 
     def restore(self, state: State) -> None:
         self._parent.restore(state["parent"])
+        self._used = state.get("used")
 
     def close(self) -> None:
         self._parent.close()

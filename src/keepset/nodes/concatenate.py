@@ -43,8 +43,8 @@ class Concatenate(Node):
         try:
             return common_supertype(specs)
         except ElementError as error:
-            raise ElementError(
-                f"concatenate needs data sets of one type: {error}; map one of them to the other"
+            raise error.told(
+                "concatenate needs datasets of one type: ", "; map one of them to the other"
             ) from error
 
     def obstacle(self) -> str | None:

@@ -72,8 +72,8 @@ class Directed(Node):
         try:
             return common_supertype(specs)
         except ElementError as error:
-            raise ElementError(
-                f"{self.kind} needs data sets of one type: {error}; map some of them to the others"
+            raise error.told(
+                f"{self.kind} needs datasets of one type: ", "; map some of them to the others"
             ) from error
 
 

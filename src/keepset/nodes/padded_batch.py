@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -73,12 +74,12 @@ class PaddedBatch(Batch):
 
     def group(self, chunk: Chunk) -> Chunk:
         structure, size = chunk.structure, min(self.batch_size, len(chunk))
-        columns = [
-            self._pad(column, size, shape, value)
-            for column, shape, value in zip(
-                chunk.columns, self._shapes(structure), self._values(structure), strict=True
-            )
-        ]
+        columns = structure.by_leaf(
+            partial(self._pad, size),
+            chunk.columns,
+            self._shapes(structure),
+            self._values(structure),
+        )
         return Chunk.from_columns(structure, columns, len(chunk) // size)
 
     def _shapes(self, structure: Structure) -> list[Shape]:
@@ -89,16 +90,16 @@ class PaddedBatch(Batch):
             return _leaves_like(structure, self.padding_values, "padding_values")
         return [self.padding_values] * structure.num_leaves
 
-    def _pad(self, column: Column, size: int, shape: Shape, value: Any) -> Column:
+    def _pad(self, size: int, column: Column, shape: Shape, value: Any) -> Column:
         if isinstance(column, np.ndarray) and (shape is None or _fits(column.shape[1:], shape)):
-            return column_batches(column, size)
+            return column_batches(column, size, self.title)
         if isinstance(column, Jagged):
             if column.values.ndim == 1 and (shape is None or shape == (None,)):
                 return _padded_lists(column, size, value)
             column = column.leaves()
         starts = range(0, len(column), size)
-        batches = [_leaf_arrays(list(column[i : i + size])) for i in starts]
-        targets = [_target(leaves, shape) for leaves in batches]
+        batches = [_leaf_arrays(list(column[i : i + size]), i) for i in starts]
+        targets = [_target(leaves, shape, i) for leaves, i in zip(batches, starts, strict=True)]
         padding = _padding(value, _dtype_of(batches))
         if len(set(targets)) > 1:
             return [
@@ -171,20 +172,24 @@ def _fits(shape: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:
     )
 
 
-def _leaf_arrays(leaves: list[Any]) -> list[Array]:
-    """The leaves of one batch as arrays of one dtype and rank."""
+def _leaf_arrays(leaves: list[Any], first: int) -> list[Array]:
+    """The leaves of a batch, which begins at the row ``first``, as arrays of one dtype and rank."""
     are_arrays = set(map(type, leaves)) == {np.ndarray}
     if are_arrays and len({(a.dtype, a.ndim) for a in leaves}) == 1 and not mixes_text(leaves):
         return leaves
     arrays: list[Array] = []
     for i, leaf in enumerate(leaves):
         if isinstance(leaf, Ragged | Sparse):
-            raise ElementError(f"padded_batch needs arrays, not {spec_of(leaf)}")
+            raise ElementError(
+                f"padded_batch needs arrays, not {spec_of(leaf)}; use ragged_batch or batch",
+                row=first + i,
+            )
         array = _array(leaf)
         if arrays and (dtype_of(array) != dtype_of(arrays[0]) or array.ndim != arrays[0].ndim):
             raise ElementError(
-                "padded_batch needs elements of one dtype and rank, but element 0 of the batch is "
-                f"{spec_of(leaves[0])} and element {i} is {spec_of(leaf)}"
+                f"padded_batch needs elements of one dtype and rank, but this is {spec_of(leaf)} "
+                f"and the first of its batch {spec_of(leaves[0])}; bring them to one with map",
+                row=first + i,
             )
         arrays.append(array)
     return arrays
@@ -205,8 +210,8 @@ def _dtype_of(batches: list[list[Array]]) -> DType:
     return dtypes.pop()
 
 
-def _target(leaves: list[Array], shape: Shape) -> tuple[int, ...]:
-    """The shape that all leaves of a batch are padded to."""
+def _target(leaves: list[Array], shape: Shape, first: int) -> tuple[int, ...]:
+    """The shape that all leaves of a batch, which begins at the row ``first``, are padded to."""
     longest = tuple(map(max, zip(*(leaf.shape for leaf in leaves), strict=True)))
     if shape is None:
         return longest
@@ -218,8 +223,9 @@ def _target(leaves: list[Array], shape: Shape) -> tuple[int, ...]:
             return target
     i, leaf = next((i, leaf) for i, leaf in enumerate(leaves) if not _may_grow(leaf.shape, shape))
     raise ElementError(
-        f"element {i} of the batch has shape {leaf.shape}, which does not fit into padded_shapes "
-        f"{shape}; give sizes at least as large as every element, or None for the longest"
+        f"this has shape {leaf.shape}, which does not fit into padded_shapes {shape}; give sizes "
+        "at least as large as every element, or None for the longest",
+        row=first + i,
     )
 
 

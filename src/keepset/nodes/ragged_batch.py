@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -75,18 +75,17 @@ class RaggedBatch(Batch):
 
     def group(self, chunk: Chunk) -> Chunk:
         size = min(self.batch_size, len(chunk))
-        columns: list[Column] = []
         ranks = self._ragged_ranks(len(chunk.columns))
-        for column, rank in zip(chunk.columns, ranks, strict=True):
-            if rank == 0 or (isinstance(column, np.ndarray) and column.ndim == 1):
-                columns.append(column_batches(column, size, self.title))
-                continue
-            if isinstance(column, Jagged) and rank in (1, None) and column.values.ndim == 1:
-                columns.append(self._cut(column, size))
-                continue
-            starts = range(0, len(column), size)
-            columns.append([self._join(list(column[i : i + size]), rank) for i in starts])
+        columns = chunk.structure.by_leaf(partial(self._column, size), chunk.columns, ranks)
         return Chunk.from_columns(chunk.structure, columns, len(chunk) // size)
+
+    def _column(self, size: int, column: Column, rank: int | None) -> Column:
+        if rank == 0 or (isinstance(column, np.ndarray) and column.ndim == 1):
+            return column_batches(column, size, self.title)
+        if isinstance(column, Jagged) and rank in (1, None) and column.values.ndim == 1:
+            return self._cut(column, size)
+        starts = range(0, len(column), size)
+        return [self._join(list(column[i : i + size]), rank, i) for i in starts]
 
     def _cut(self, column: Jagged, size: int) -> list[Any]:
         """Batches of lists that share one array of values, as views of it where they are packed."""
@@ -102,9 +101,9 @@ class RaggedBatch(Batch):
         bounds = zip(starts[:, 0].tolist(), stops.tolist(), splits, strict=True)
         return [trusted(values[start:stop], rows) for start, stop, rows in bounds]
 
-    def _join(self, leaves: list[Any], ragged_rank: int | None) -> Any:
+    def _join(self, leaves: list[Any], ragged_rank: int | None, row: int) -> Any:
         if not all(isinstance(leaf, np.ndarray) for leaf in leaves):
-            return stack_leaves(leaves, self.title)
+            return stack_leaves(leaves, self.title, row)
         first = leaves[0]
         if first.ndim == 1 and ragged_rank in (1, None):
             joined = self._join_lists(leaves)
@@ -118,7 +117,7 @@ class RaggedBatch(Batch):
             or mixes_text(leaves)
             or (shapes[:, rank:] != shapes[0, rank:]).any()
         ):
-            return stack_leaves(leaves, self.title)  # raises, and says how the elements differ
+            return stack_leaves(leaves, self.title, row)  # raises, and says how they differ
         return _ragged(leaves, shapes, rank, self.row_splits_dtype)
 
     def _join_lists(self, leaves: list[Array]) -> Ragged | None:

@@ -114,8 +114,9 @@ class _RebatchCursor(Cursor):
     def _take_apart(self, batches: Chunk) -> tuple[Chunk, Array]:
         try:
             rows, found = unbatch_rows(batches, self._node.title)
-        except ElementError:
+        except ElementError as error:
             if len(batches) == 1:
+                error.at(self._parent.position - 1, 0)
                 raise
             self._parent.unread(batches[1:])
             return self._take_apart(batches[:1])
@@ -128,8 +129,10 @@ class _RebatchCursor(Cursor):
         """Give the next rows as batches that end at ``ends``."""
         try:
             batches = self._group(ends)
-        except ElementError:
+        except ElementError as error:
             if len(ends) == 1:
+                batch = int(np.searchsorted(self._ends, error.row or 0, side="right"))
+                error.at(self._first + batch, 0)
                 self._advance(ends)
                 raise
             return self._cut(ends[:1])
@@ -139,15 +142,16 @@ class _RebatchCursor(Cursor):
     def _group(self, ends: Array) -> Chunk:
         rows, count = self._rows[: int(ends[-1])], len(ends)
         starts = [0, *ends[:-1].tolist()]
-        columns: list[Column] = []
-        for column, splits in zip(rows.columns, self._ragged, strict=True):
+
+        def batches(column: Column, splits: Any) -> Column:
             if splits is None and isinstance(column, np.ndarray) and len(column) % count == 0:
                 size = len(column) // count
                 if (np.diff(ends, prepend=0) == size).all():
-                    columns.append(column_batches(column, size))
-                    continue
-            parts = [column[a:b] for a, b in zip(starts, ends.tolist(), strict=True)]
-            columns.append([_joined(part, splits, self._node.title) for part in parts])
+                    return column_batches(column, size)
+            places = zip(starts, ends.tolist(), strict=True)
+            return [_joined(column[a:b], splits, self._node.title, a) for a, b in places]
+
+        columns = rows.structure.by_leaf(batches, rows.columns, self._ragged)
         return Chunk.from_columns(rows.structure, columns, count)
 
     def _advance(self, ends: Array) -> None:
@@ -191,9 +195,9 @@ def _splits_dtype(column: Column) -> Any:
     return None
 
 
-def _joined(rows: Column, splits_dtype: Any, title: str) -> Any:
+def _joined(rows: Column, splits_dtype: Any, title: str, first: int) -> Any:
     if splits_dtype is not None:
         if isinstance(rows, Jagged):
             return Ragged(rows.joined(), rows.offsets().astype(splits_dtype))
         return Ragged.from_rows(list(rows), splits_dtype)
-    return rows if isinstance(rows, np.ndarray) else stack_leaves(column_rows(rows), title)
+    return rows if isinstance(rows, np.ndarray) else stack_leaves(column_rows(rows), title, first)

@@ -19,7 +19,7 @@ import numpy as np
 from keepset.core.chunk import Chunk
 from keepset.core.dtypes import PLAIN_SCALARS
 from keepset.core.element import to_returned_element
-from keepset.errors import ResultError
+from keepset.errors import ElementError, ResultError
 from keepset.nodes.empty_filter import holds_bytes
 
 
@@ -344,6 +344,8 @@ def explain(error: Exception, title: str, position: int) -> Exception:
         if _is_of_the_call(error):
             error.__keepset_call__ = True  # type: ignore[attr-defined]
         error.add_note(f"in {title}, at element {position}")
+        if isinstance(error, ElementError):
+            error.at(position, 0)
         error.__keepset_explained__ = True  # type: ignore[attr-defined]
     return error
 

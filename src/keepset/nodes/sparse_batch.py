@@ -55,15 +55,20 @@ class SparseBatch(Batch):
             self._check(spec_of(chunk.rows[0]))
         size = min(self.batch_size, len(chunk))
         rows = chunk.rows
-        batches: list[Any] = [self._join(rows[i : i + size]) for i in range(0, len(rows), size)]
+        batches: list[Any] = [self._join(rows[i : i + size], i) for i in range(0, len(rows), size)]
         return Chunk.from_columns(LEAF, [batches], len(batches))
 
-    def _join(self, leaves: list[Any]) -> Sparse:
-        arrays = [_as_array(leaf) for leaf in leaves]
-        dtypes = {dtype_of(array) for array in arrays}
-        if len(dtypes) > 1:
-            shown = " and ".join(sorted(map(dtype_name, dtypes)))
-            raise ElementError(f"sparse_batch needs elements of one dtype, not {shown}")
+    def _join(self, leaves: list[Any], first: int) -> Sparse:
+        arrays = [_as_array(leaf, row) for row, leaf in enumerate(leaves, first)]
+        wanted = dtype_of(arrays[0])
+        for row, array in enumerate(arrays, first):
+            if dtype_of(array) != wanted:
+                raise ElementError(
+                    f"sparse_batch needs elements of one dtype, but this is "
+                    f"{dtype_name(dtype_of(array))} and the first of its batch "
+                    f"{dtype_name(wanted)}; cast them with map",
+                    row=row,
+                )
         grids = {array.shape: np.argwhere(np.ones(array.shape, bool)) for array in arrays}
         for shape in grids:
             if len(shape) != len(self.row_shape) or any(
@@ -71,9 +76,9 @@ class SparseBatch(Batch):
             ):
                 i = next(i for i, array in enumerate(arrays) if array.shape == shape)
                 raise ElementError(
-                    f"element {i} of the batch has shape {shape}, which does not fit into "
-                    f"row_shape {self.row_shape}; give one size per dimension, at least as large "
-                    "as every element's"
+                    f"this has shape {shape}, which does not fit into row_shape {self.row_shape}; "
+                    "give one size per dimension, at least as large as every element's",
+                    row=first + i,
                 )
         within = np.concatenate([grids[array.shape] for array in arrays])
         rows = np.repeat(np.arange(len(arrays)), [array.size for array in arrays])
@@ -81,11 +86,14 @@ class SparseBatch(Batch):
         return Sparse(np.column_stack([rows, within]), values, [len(arrays), *self.row_shape])
 
 
-def _as_array(leaf: Any) -> Array:
+def _as_array(leaf: Any, row: int) -> Array:
     if isinstance(leaf, bytes):
         return np.array(leaf, object)  # NumPy's own type for bytes would drop zeros at their end
     if isinstance(leaf, str):
         return text_array([leaf]).reshape(())
     if isinstance(leaf, np.ndarray | np.generic):
         return np.asarray(leaf)
-    raise ElementError(f"sparse_batch needs elements of one array each, not {spec_of(leaf)}")
+    raise ElementError(
+        f"sparse_batch needs elements of one array each, not {spec_of(leaf)}; use batch or map",
+        row=row,
+    )

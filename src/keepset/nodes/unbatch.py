@@ -64,7 +64,7 @@ class Unbatch(Node):
 
 def static_batch_size(spec: Spec, stage: str) -> int | None:
     """The leading size that a spec promises; an error if leaves have none or disagree."""
-    leaves = structure_and_leaves(spec)[1]
+    structure, leaves = structure_and_leaves(spec)
     if not leaves or any(leaf.shape == () for leaf in leaves):
         raise ElementError(
             f"{stage} needs elements whose every leaf has a first dimension, not {spec}; "
@@ -72,35 +72,42 @@ def static_batch_size(spec: Spec, stage: str) -> int | None:
         )
     sizes = {leaf.shape[0] for leaf in leaves if leaf.shape is not None} - {None}
     if len(sizes) > 1:
-        raise _disagreement(stage, sorted(map(int, filter(None, sizes))))
+        pairs = zip(structure.paths(), leaves, strict=True)
+        known = {path: leaf.shape[0] for path, leaf in pairs if leaf.shape}
+        raise _disagreement(stage, {path: size for path, size in known.items() if size is not None})
     return sizes.pop() if sizes else None
 
 
 def unbatch_rows(batches: Chunk, title: str) -> tuple[Chunk, int | Array]:
     """All rows of a chunk of batches, and how many rows each batch had, or all of them."""
-    parts = [column_unbatch(column) for column in batches.columns]
+    parts = batches.structure.by_leaf(column_unbatch, batches.columns)
     if not parts:
-        raise ElementError(f"{title} needs elements with at least one leaf")
+        raise ElementError(f"{title} needs elements with at least one leaf", row=0)
     columns = [part[0] for part in parts]
     sizes: int | Array = parts[0][1]
     if not all(isinstance(part[1], int) and part[1] == sizes for part in parts):
-        sizes = _sizes_of_each(parts, len(batches), title)
+        sizes = _sizes_of_each(parts, batches, title)
     return Chunk.from_columns(batches.structure, columns, len(columns[0])), sizes
 
 
-def _sizes_of_each(parts: list[tuple[Column, int | Array]], batches: int, title: str) -> Array:
+def _sizes_of_each(parts: list[tuple[Column, int | Array]], batches: Chunk, title: str) -> Array:
     """The sizes batch by batch; an error if leaves disagree."""
-    sizes = [np.full(batches, part[1]) if isinstance(part[1], int) else part[1] for part in parts]
+    sizes = [
+        np.full(len(batches), part[1]) if isinstance(part[1], int) else part[1] for part in parts
+    ]
     for others in sizes[1:]:
         odd = np.flatnonzero(sizes[0] != others)
         if len(odd):
-            raise _disagreement(title, [int(each[odd[0]]) for each in sizes])
+            row = int(odd[0])
+            found = dict(zip(batches.structure.paths(), [int(s[row]) for s in sizes], strict=True))
+            raise _disagreement(title, found, row)
     return sizes[0]
 
 
-def _disagreement(title: str, sizes: list[int]) -> ElementError:
+def _disagreement(title: str, sizes: dict[str, int], row: int | None = None) -> ElementError:
+    shown = ", ".join(f"{path!r} has {size}" for path, size in sizes.items())
     return ElementError(
-        f"{title} needs leaves of one batch size, but they have {', '.join(map(str, sizes))}"
+        f"{title} needs leaves of one batch size, but {shown}; bring them to one with map", row=row
     )
 
 
@@ -138,12 +145,13 @@ class _UnbatchCursor(Cursor):
     def _take_apart(self, batches: Chunk) -> None:
         try:
             self._rows, self._sizes = unbatch_rows(batches, self._title)
-        except ElementError:
+        except ElementError as error:
             if len(batches) > 1:
                 # Some batch is not in order; give the rows of those before it first.
                 self._parent.unread(batches[1:])
                 return self._take_apart(batches[:1])
             self._given = 0
+            error.at(self._first, 0)
             raise
         self._largest = max(
             self._largest, self._sizes if isinstance(self._sizes, int) else int(self._sizes.max())

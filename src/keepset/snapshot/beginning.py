@@ -183,6 +183,7 @@ class Beginning(NamedTuple):
             segment_bytes=node.segment_bytes,
             on_written=shown.add_written,
             patience_s=_PATIENCE_S,
+            first=state.appends[-1].stop if state.appends else 0,
         )
         return FirstPass(Log(patient), state, run_id, recorder, lease, facts, keeper, shown)
 

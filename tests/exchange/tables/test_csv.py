@@ -525,7 +525,10 @@ def test_states_are_restored_within_a_file(tmp_path: Path, small_blocks: None) -
         ({"a": {"x": ks.Ragged([1], [0, 1])}}, "'a.x' cannot be written"),
         ({"x": np.timedelta64(1, "s")}, "CSV has no timedelta64"),
         ({"x": np.complex64(1)}, "CSV has no complex64"),
-        ({"x": b"\xff"}, r"'x' of element 0 is no text in UTF-8: b'\\xff'; make text of it"),
+        (
+            {"x": b"\xff"},
+            r"element 0, leaf 'x': this is no text in UTF-8: b'\\xff'; make text of it",
+        ),
         ((), "a table needs columns"),
     ],
 )

@@ -394,7 +394,7 @@ def test_written_forms(tmp_path: Path) -> None:
         ({"x": np.inf}, "no infinite numbers"),
         ({"x": np.complex64(1)}, "'x' cannot be written: JSON has no complex64"),
         ({"x": np.timedelta64(1, "s")}, "JSON has no timedelta64"),
-        ({"a": {"x": b"\xff"}}, r"'a\.x' .* no text in UTF-8: b'\\xff'; make text of it"),
+        ({"a": {"x": b"\xff"}}, r"leaf 'a\.x': .* no text in UTF-8: b'\\xff'; make text of it"),
         ({"x": ks.Sparse([[0]], [1], (3,))}, "'x' cannot be written: JSON has no Sparse"),
     ],
 )

@@ -44,7 +44,7 @@ def test_text_that_is_packed_is_written_by_its_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize("line", [b"a\nb", b"a\r", b"\n"])
 def test_lines_that_would_come_back_otherwise_are_refused(tmp_path: Path, line: bytes) -> None:
     ds = ks.Dataset.from_tensor_slices([b"sound", line])
-    with pytest.raises(ks.ElementError, match="line 1 holds the end of a line"):
+    with pytest.raises(ks.ElementError, match=r"element 1: .* holds the end of a line"):
         ds.write_text(tmp_path / "some.txt")
     assert list(tmp_path.iterdir()) == []
 

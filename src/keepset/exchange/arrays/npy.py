@@ -9,17 +9,18 @@ from typing import Any, BinaryIO, Final
 import numpy as np
 
 from keepset.core.chunk import Chunk
-from keepset.core.column import Column
+from keepset.core.column import Column, column_rows
 from keepset.core.dtypes import is_numeric
 from keepset.core.node import stage
 from keepset.core.spec import LeafSpec, Shape, Spec, TensorSpec
+from keepset.core.structure import LEAF
 from keepset.errors import InvalidArgumentError
 from keepset.exchange.arrays.column_paths import chosen_members, field_paths
 from keepset.exchange.arrays.column_source import ArrayColumn, Fields
 from keepset.exchange.arrays.columns_file import ColumnFiles, ColumnsFile
 from keepset.exchange.arrays.npy_header import ArrayPlace, Header, header_bytes, read_header
 from keepset.exchange.arrays.raw_rows import MappedRows, RawRows, RemoteRows, array_in, check_size
-from keepset.exchange.arrays.stacked import stacked
+from keepset.exchange.arrays.stacked import first_unlike, stacked
 from keepset.exchange.files.exporting import RowWriter, unfit
 from keepset.exchange.files.row_file import Place, RowFile
 
@@ -111,19 +112,24 @@ class NpyWriter(RowWriter):
         return _MAGIC + b"\x01\x00" + size + text + b" " * padding + b"\n"
 
     def write(self, chunk: Chunk) -> None:
+        if not chunk.structure.is_leaf:
+            raise LEAF.difference(chunk.structure, 0)
         [column] = chunk.columns
         self.add(column, len(chunk))
 
     def add(self, column: Column, rows: int) -> None:
         """Add one column of elements."""
         array = stacked(column)
-        if array is not None and not self._head_bytes:
-            self._begin(array.shape[1:])
+        if not self._head_bytes:
+            self._begin(np.shape(column_rows(column)[0]) if array is None else array.shape[1:])
         if array is None or array.dtype != self._dtype or array.shape[1:] != self._shape:
+            row, found = first_unlike(column, TensorSpec(self._shape, self._dtype))
             raise unfit(
                 self._path,
-                f"its shape or dtype varies, and all rows of an array have one ({self._shape}, "
-                f"{self._dtype}); use padded_batch, or a format with lists, such as Parquet",
+                f"this has the shape {found.shape} and the dtype {found.dtype}, and all rows of an "
+                f"array have one ({self._shape}, {self._dtype}); use padded_batch, cast it with "
+                "map, or use a format with lists, such as Parquet",
+                row,
             )
         self._file.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
         self._rows += rows

@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, Final
 from keepset.core.chunk import Chunk
 from keepset.core.node import stage
 from keepset.core.spec import Spec
+from keepset.core.structure import structure_of
 from keepset.errors import InvalidArgumentError
 from keepset.exchange.arrays.column_paths import (
     Path,
@@ -92,6 +93,7 @@ class NpzWriter(RowWriter):
 
     def __init__(self, file: BinaryIO, spec: Spec, *, compressed: bool) -> None:
         self._file, self._compressed = file, compressed
+        self._structure = structure_of(spec)
         self._spools: dict[str, BinaryIO] = {}
         self._writers: list[tuple[NpyWriter, int]] = []
         paths = leaf_paths(spec)
@@ -111,6 +113,8 @@ class NpzWriter(RowWriter):
             raise
 
     def write(self, chunk: Chunk) -> None:
+        if chunk.structure != self._structure:
+            raise self._structure.difference(chunk.structure, 0)
         for writer, number in self._writers:
             writer.add(chunk.columns[number], len(chunk))
 

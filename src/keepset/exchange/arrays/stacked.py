@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from keepset.core.column import Column, column_of
+from keepset.core.column import Column, column_of, column_rows
 from keepset.core.dtypes import Array
 from keepset.core.jagged import Jagged
+from keepset.core.spec import LeafSpec, spec_of
 
 
 def stacked(column: Column) -> Array | None:
@@ -22,3 +23,9 @@ def stacked(column: Column) -> Array | None:
         return values.reshape(len(lengths), int(lengths[0]), *values.shape[1:])
     found = column_of(column) if isinstance(column, list) and column else column
     return found if isinstance(found, np.ndarray) else None
+
+
+def first_unlike(column: Column, spec: LeafSpec) -> tuple[int, LeafSpec]:
+    """The row and the spec of the first leaf that is not exactly of a spec."""
+    specs = enumerate(map(spec_of, column_rows(column)))
+    return next((row, found) for row, found in specs if found != spec)

@@ -220,6 +220,8 @@ def _row_counts(place: Place) -> list[int]:
 class ArrowWriter(RowWriter):
     """Writes an IPC file, in batches of about a megabyte."""
 
+    has_schema = True
+
     def __init__(
         self,
         file: BinaryIO,
@@ -255,6 +257,11 @@ class ArrowWriter(RowWriter):
             self._flush()
         self._writer.close()
         self._sink.flush()
+
+    def reread(self, file: BinaryIO) -> Iterator[Chunk]:
+        reader, rows = pa.ipc.open_file(file), ArrowRows(self._out.schema)
+        for number in range(reader.num_record_batches):
+            yield rows.chunk(reader.get_batch(number))
 
     def close(self) -> None:
         self._writer = None  # what is not whole is thrown away

@@ -10,13 +10,14 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 
 from keepset.core.chunk import Chunk
-from keepset.core.column import Column, column_spec
+from keepset.core.chunk_spec import check_covered
+from keepset.core.column import Column
 from keepset.core.dtypes import StringType
 from keepset.core.spec import LeafSpec, Spec
 from keepset.core.structure import Structure
 from keepset.errors import ElementError, InvalidArgumentError
 from keepset.exchange.arrow.outlets import NotTextError, Outlet, outlet_of
-from keepset.exchange.files.exporting import unfit
+from keepset.exchange.files.exporting import unfit, with_row
 from keepset.format.encodings.encoding import TooLargeError
 from keepset.format.layout import Layout
 
@@ -60,56 +61,54 @@ class ArrowOut:
         self._order = _written_order(self._layout.structure, iter(range(len(names))))
         metadata = self._layout.schema.metadata
         self.schema = pa.schema([fields[place] for place in self._order], metadata)
-        self._given = 0
 
     def batches(self, chunk: Chunk) -> Iterator[pa.RecordBatch]:
         """The record batches of a chunk: one, but for more bytes than go into one."""
-        columns = self._checked(chunk)
+        self._check(chunk)
         try:
-            arrays = [self._array(place, columns[place], len(chunk)) for place in self._order]
+            arrays = with_row(self._arrays, chunk)
         except TooLargeError:
             if len(chunk) < 2:
                 raise unfit("", "it has more than 2 GiB in one column; split it") from None
             half = len(chunk) // 2
             yield from self.batches(chunk[:half])
-            yield from self.batches(chunk[half:])
+            try:
+                yield from self.batches(chunk[half:])
+            except ElementError as error:
+                error.row = None if error.row is None else error.row + half
+                raise
             return
         if not arrays:
             yield self._layout.encode(chunk)
         else:
             yield pa.RecordBatch.from_arrays(arrays, schema=self.schema)
-        self._given += len(chunk)
 
-    def _checked(self, chunk: Chunk) -> list[Column]:
-        columns, layout = chunk.columns, self._layout
-        if chunk.structure != layout.structure:
-            raise ElementError(
-                f"one of the elements from {self._given} on is {chunk.structure}, but the file "
-                f"has columns for {layout.structure}; bring them to one structure with map"
-            )
-        for name, leaf, column in zip(layout.names, layout.leaves, columns, strict=True):
-            found = column_spec(column)
-            if found is not None and not _covers(leaf, found):
-                raise ElementError(
-                    f"{name!r} is {found} in one of the elements from {self._given} on, but the "
-                    f"file has a column for {leaf}, which the first elements were; pass "
-                    "output_signature= to the stage that makes them"
-                )
-        return columns
+    def _check(self, chunk: Chunk) -> None:
+        layout = self._layout
+        check_covered(
+            chunk,
+            layout.structure,
+            layout.leaves,
+            _covers,
+            "the file has a column for",
+            "convert it with map, or promise what all elements are with output_signature=",
+        )
+
+    def _arrays(self, chunk: Chunk) -> list[pa.Array]:
+        columns = chunk.columns
+        return [self._array(place, columns[place], len(chunk)) for place in self._order]
 
     def _array(self, place: int, column: Column, rows: int) -> pa.Array:
         name = self._layout.names[place]
         try:
             array = self._outlets[place].encode(column)
         except NotTextError as error:
-            row = "" if error.row is None else f" of element {self._given + error.row}"
             raise ElementError(
-                f"{name!r}{row} is no text in UTF-8: {error.value!r:.60}; {self._no_text}"
+                f"this is no text in UTF-8: {error.value!r:.60}; {self._no_text}",
+                leaf=name,
             ) from error
         except pa.ArrowInvalid as error:
-            raise unfit(repr(name), f"{error}, in one of the elements from {self._given} on") from (
-                error
-            )
+            raise unfit(repr(name), str(error)) from error
         assert len(array) == rows
         return array
 

@@ -26,11 +26,11 @@ _OF_OTHERS: Final = 2  # what NumPy says of a dtype that another package adds
 
 
 class NotTextError(Exception):
-    """Bytes that should be text are not UTF-8: those of ``row``, if that is known."""
+    """Bytes that should be text are not UTF-8."""
 
-    def __init__(self, value: Any, row: int | None) -> None:
-        super().__init__(value, row)
-        self.value, self.row = value, row
+    def __init__(self, value: Any) -> None:
+        super().__init__(value)
+        self.value = value
 
 
 class Outlet(NamedTuple):
@@ -117,10 +117,10 @@ def _text_of(array: pa.Array, column: Column) -> pa.Array:
     try:
         return array.cast(_as_text(array.type))
     except pa.ArrowInvalid:
-        for row, leaf in enumerate(column_rows(column)):
+        for leaf in column_rows(column):
             for value in [leaf] if isinstance(leaf, bytes) else leaf.ravel().tolist():
                 if not _is_text(value):
-                    raise NotTextError(value, row) from None
+                    raise NotTextError(value) from None
         raise
 
 
@@ -150,10 +150,7 @@ def _encode_nested(
         lengths.append(_joined([np.diff(leaf.row_splits) for leaf in leaves]))
         leaves = [leaf.values for leaf in leaves]
     assert not any(isinstance(leaf, Ragged) for leaf in leaves)
-    try:
-        array = items.encode(np.concatenate(leaves) if leaves else [])
-    except NotTextError as error:
-        raise NotTextError(error.value, None) from None
+    array = items.encode(np.concatenate(leaves) if leaves else [])
     if isinstance(array, pa.ExtensionArray):
         array = array.storage
     types = [type]

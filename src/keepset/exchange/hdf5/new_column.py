@@ -10,9 +10,9 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from keepset.core.column import Column, column_rows
-from keepset.core.dtypes import Array, StringType, is_numeric
-from keepset.core.spec import LeafSpec, TensorSpec
-from keepset.exchange.arrays.stacked import stacked
+from keepset.core.dtypes import Array, StringType, is_numeric, string
+from keepset.core.spec import LeafSpec, TensorSpec, spec_of
+from keepset.exchange.arrays.stacked import first_unlike, stacked
 from keepset.exchange.files.exporting import unfit
 from keepset.exchange.hdf5.library import h5py
 
@@ -44,7 +44,13 @@ def new_column(spec: LeafSpec, name: str, make: Make, chunk_rows: int | None) ->
 
 
 class NewColumn(ABC):
-    """A data set that grows."""
+    """A data set that grows.
+
+    Attributes:
+        leaves_space: Whether it took the place of another one, whose space is left in the file.
+    """
+
+    leaves_space = False
 
     def __init__(self, name: str, make: Make) -> None:
         self._name, self._make = name, make
@@ -88,7 +94,7 @@ class _Arrays(NewColumn):
         if self._shape is None and array is not None:
             self._shape = array.shape[1:]
         if array is None or array.dtype != self._dtype or array.shape[1:] != self._shape:
-            return self._as_lists().add(column, rows)
+            return self._as_lists(column).add(column, rows)
         self._waiting.append(array)
         self._count += rows
         if self._count >= self._rows_together:
@@ -102,18 +108,33 @@ class _Arrays(NewColumn):
         row_bytes: int = self._dtype.itemsize * math.prod(self._shape or ())
         return max(1, min(_MOST_CHUNK_ROWS, _CHUNK_BYTES // max(1, row_bytes)))
 
-    def _as_lists(self) -> NewColumn:
-        """Lengths differ after all, which can be helped as long as nothing is written."""
-        if self._data is not None or (self._shape is not None and len(self._shape) != 1):
-            raise unfit(
-                self._name,
-                f"its shape or dtype varies, and all rows of a data set have one ({self._shape}, "
-                f"{self._dtype}); say that its length varies with output_signature=, or use "
-                "padded_batch",
-            )
-        lists = _Lists(self._name, self._make, self._dtype)
-        for column in self._waiting:
-            lists.add(column, len(column))
+    def _as_lists(self, column: Column) -> NewColumn:
+        """Lengths differ after all: what is there becomes lists as well."""
+        shape = self._shape
+        for row, leaf in enumerate(column_rows(column)):
+            array = np.asarray(leaf)
+            is_list = array.ndim == 1 and (shape is None or len(shape) == 1)
+            if array.dtype != self._dtype or (array.shape != shape and not is_list):
+                raise unfit(
+                    self._name,
+                    f"this has the shape {array.shape} and the dtype {array.dtype}, and all rows "
+                    f"of a data set have one ({shape}, {self._dtype}); use padded_batch, cast it "
+                    "with map, or use Parquet",
+                    row,
+                )
+        written, self._data = self._data, None
+        if written is not None:
+            del written.parent[written.name.rpartition("/")[2]]
+        # The library copies lists of one chunk at once, so large ones are stored by the few.
+        step = self._rows_together
+        lists = _Lists(self._name, self._make, self._dtype, min(step, _LIST_CHUNK_ROWS))
+        if written is not None:
+            lists.leaves_space = True
+            for start in range(0, len(written), step):
+                rows = written[start : start + step]
+                lists.add(rows, len(rows))
+        for waiting in self._waiting:
+            lists.add(waiting, len(waiting))
         return lists
 
     def _write(self, rows: int) -> None:
@@ -142,12 +163,14 @@ class _Arrays(NewColumn):
 class _Lists(NewColumn):
     """Arrays of one dimension and of any length."""
 
-    def __init__(self, name: str, make: Make, dtype: np.dtype[Any]) -> None:
+    def __init__(
+        self, name: str, make: Make, dtype: np.dtype[Any], chunk_rows: int = _LIST_CHUNK_ROWS
+    ) -> None:
         super().__init__(name, make)
         if dtype.kind in "mM":
             raise unfit(name, f"HDF5 has no lists of {dtype}; make numbers of them with map")
         self._items = dtype
-        self._data = make(name, h5py().vlen_dtype(dtype), (), _LIST_CHUNK_ROWS)
+        self._data = make(name, h5py().vlen_dtype(dtype), (), chunk_rows)
 
     def add(self, column: Column, rows: int) -> NewColumn:
         lists = np.empty(rows, self._data.dtype)
@@ -156,8 +179,10 @@ class _Lists(NewColumn):
             if not fits:
                 raise unfit(
                     self._name,
-                    f"some are no arrays of {self._items} with one dimension; use padded_batch, "
-                    "or a format with lists of all kinds, such as Parquet",
+                    f"this is {spec_of(leaf)}, and the data set holds arrays of {self._items} with "
+                    "one dimension; use padded_batch, cast it with map, or use a format with lists "
+                    "of all kinds, such as Parquet",
+                    place,
                 )
             lists[place] = leaf
         self._append(lists)
@@ -176,11 +201,14 @@ class _Texts(NewColumn):
 
     def add(self, column: Column, rows: int) -> NewColumn:
         array = stacked(column)
-        if array is None or (self._data is not None and array.shape[1:] != self._data.shape[1:]):
+        shape = np.shape(column_rows(column)[0]) if self._data is None else self._data.shape[1:]
+        if array is None or array.dtype != object or array.shape[1:] != shape:
+            row, found = first_unlike(column, TensorSpec(shape, string))
             raise unfit(
                 self._name,
-                "the shape of its texts varies; use padded_batch, or a format with lists of all "
-                "kinds, such as Parquet",
+                f"this is {found}, and all rows of a data set of texts have one shape, {shape}; "
+                "use padded_batch, or a format with lists of all kinds, such as Parquet",
+                row,
             )
         if any(b"\0" in text for text in array.ravel().tolist()):
             raise unfit(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import tempfile
 from contextlib import suppress
 from typing import Any, BinaryIO, Final
 
@@ -10,6 +13,7 @@ import numpy as np
 from keepset.core.chunk import Chunk
 from keepset.core.encoded import encoded_chunk
 from keepset.core.spec import LeafSpec, Spec
+from keepset.core.structure import structure_of
 from keepset.errors import InvalidArgumentError
 from keepset.exchange.arrays.column_paths import Path, joined, leaf_paths
 from keepset.exchange.files.exporting import RowWriter, unfit
@@ -19,6 +23,7 @@ from keepset.exchange.hdf5.new_column import new_column
 COMPRESSIONS: Final = (None, "gzip", "lzf")
 # From this version on, what describes the file has checksums; all programs of today read it.
 _VERSIONS: Final = ("v108", "latest")
+_PIECE_BYTES: Final = 1 << 20
 
 
 def check_hdf5_arguments(compression: str | None, chunk_rows: int | None) -> None:
@@ -47,7 +52,8 @@ class Hdf5Writer(RowWriter):
         above = tuple(part for part in group.split("/") if part)
         leaves = [((*above, *path), number, leaf) for path, number, leaf in leaf_paths(spec)]
         _check_names(leaves)
-        self._target = _Target(file)
+        self._structure = structure_of(spec)
+        self._out, self._target = file, _Target(file)
         self._file = h5py().File(self._target, "w", libver=_VERSIONS)
         self._is_open = True
 
@@ -74,6 +80,8 @@ class Hdf5Writer(RowWriter):
             raise
 
     def write(self, chunk: Chunk) -> None:
+        if chunk.structure != self._structure:
+            raise self._structure.difference(chunk.structure, 0)
         columns = encoded_chunk(chunk).columns
         for place, (column, number) in enumerate(self._columns):
             added = column.add(columns[number], len(chunk))
@@ -82,8 +90,24 @@ class Hdf5Writer(RowWriter):
     def finish(self) -> None:
         for column, _ in self._columns:
             column.finish()
-        self._file.close()
+        if any(column.leaves_space for column, _ in self._columns):
+            self._pack()
+        else:
+            self._file.close()
         self._is_open = False
+
+    def _pack(self) -> None:
+        """Leave out the space of data sets that are gone, which only a new file does."""
+        folder = os.path.dirname(self._out.name) if isinstance(self._out.name, str) else None
+        with tempfile.TemporaryFile(dir=folder) as packed:
+            with h5py().File(packed, "w", libver=_VERSIONS) as target:
+                for name in self._file:
+                    self._file.copy(name, target)
+            self._file.close()
+            self._out.seek(0)
+            self._out.truncate()
+            packed.seek(0)
+            shutil.copyfileobj(packed, self._out, _PIECE_BYTES)
 
     def close(self) -> None:
         if self._is_open:

@@ -6,18 +6,22 @@ Relative paths are relative to the folder of the list, so that it can be moved w
 from __future__ import annotations
 
 import os
-from typing import Any, BinaryIO
+from operator import eq
+from typing import Any, BinaryIO, Final
 
 import numpy as np
 
 from keepset.core.chunk import Chunk
+from keepset.core.chunk_spec import check_covered
 from keepset.core.dtypes import string
 from keepset.core.spec import Spec, TensorSpec
+from keepset.core.structure import structure_of
 from keepset.errors import CorruptRecordError, ElementError
 from keepset.exchange.files.exporting import RowWriter
 from keepset.exchange.files.file_names import is_local, store_of
 
-_PATH = "path"
+_PATH: Final = "path"
+_TEXT: Final = TensorSpec((), string)
 
 
 def parse_path_list(name: str, options: dict[str, Any] | None = None) -> list[str]:
@@ -61,15 +65,23 @@ class PathListWriter(RowWriter):
         self._folder = list_name.rpartition("/")[0]
         self._is_dict = isinstance(spec, dict)
         leaf = spec.get(_PATH) if isinstance(spec, dict) else spec
-        if leaf != TensorSpec((), string):
+        if leaf != _TEXT:
             raise ElementError(
                 f"a list holds paths, or the entry {_PATH!r} of dicts, and elements are {spec}; "
                 "bring them to that with map"
             )
 
     def write(self, chunk: Chunk) -> None:
-        [column] = chunk.select((_PATH,)).columns if self._is_dict else chunk.columns
-        lines = [self._line(os.fsdecode(path)) for path in np.asarray(column).tolist()]
+        paths = chunk.select((_PATH,)) if self._is_dict else chunk
+        structure = structure_of({_PATH: _TEXT} if self._is_dict else _TEXT)
+        check_covered(paths, structure, [_TEXT], eq, "a path is", "make a text of it with map")
+        lines = []
+        for row, path in enumerate(np.asarray(paths.columns[0]).tolist()):
+            try:
+                lines.append(self._line(os.fsdecode(path)))
+            except ElementError as error:
+                error.row = row
+                raise
         self._file.write("".join(lines).encode("utf-8"))
 
     def _line(self, path: str) -> str:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 from collections.abc import Iterator
+from typing import Any, BinaryIO
 
 from keepset.core.chunk import Chunk
-from keepset.core.column import column_spec
+from keepset.core.chunk_spec import chunk_spec, widened
 from keepset.core.node import INFINITE, Node
-from keepset.core.spec import Spec, common_supertype
-from keepset.errors import ElementError, InvalidArgumentError
-from keepset.exchange.files.exporting import empty_spec
+from keepset.core.spec import Spec
+from keepset.errors import InvalidArgumentError
+from keepset.exchange.arrow.file import ArrowWriter
+from keepset.exchange.files.chunk_memory import memory_of
+from keepset.exchange.files.exporting import WrittenRows, empty_spec, numbered
 from keepset.exchange.files.whole_run import chunks_of
 from keepset.nodes.take import Take
+from keepset.storage.failures import writing
 
 
 def first_elements(node: Node, limit: int | None) -> Node:
@@ -31,32 +36,26 @@ def first_elements(node: Node, limit: int | None) -> Node:
 def foreseen(node: Node, most_bytes: int = sys.maxsize) -> tuple[Spec, Iterator[Chunk]]:
     """The spec of the elements, and all of them, a few at a time.
 
-    Where only elements can tell, they are held until about ``most_bytes`` of them are known, and
-    the spec is what those have in common.
+    Where only elements can tell, all of them are looked at first. Those that take more memory than
+    ``most_bytes`` wait in a file.
     """
     chunks = chunks_of(node)
     known = node.known_spec()
     if known is not None:
         return known[0], chunks
     held: list[Chunk] = []
-    size, spec = 0, None
+    size, given, spec = 0, 0, None
     for chunk in chunks:
+        with numbered(given):
+            spec = widened(spec, chunk) if held else chunk_spec(chunk)
         held.append(chunk)
-        found = chunk.structure.build([column_spec(column) for column in chunk.columns])
-        spec = found if len(held) == 1 else _common(spec, found)
-        size += chunk.size_bytes
+        given += len(chunk)
+        size += memory_of(chunk)
         if size >= most_bytes:
-            break
+            return _filed(_rest(held, chunks))
     if not held:
         return empty_spec(node, "a table"), iter(())
-    return spec, _rest(held, chunks)
-
-
-def _common(one: Spec, other: Spec) -> Spec:
-    try:
-        return common_supertype([one, other])
-    except ElementError as error:
-        raise ElementError(f"{error}; bring all elements to one type with map") from error
+    return spec, _rest(held, iter(()))
 
 
 def _rest(held: list[Chunk], chunks: Iterator[Chunk]) -> Iterator[Chunk]:
@@ -65,3 +64,26 @@ def _rest(held: list[Chunk], chunks: Iterator[Chunk]) -> Iterator[Chunk]:
     while held:
         yield held.pop()
     yield from chunks
+
+
+def _filed(chunks: Iterator[Chunk]) -> tuple[Spec, Iterator[Chunk]]:
+    """The same elements by way of a file, when all of them have been seen."""
+    file: Any = tempfile.TemporaryFile()  # noqa: SIM115  # closed when all is read again
+    rows, given = WrittenRows(file, ArrowWriter, None), 0
+    try:
+        for chunk in chunks:
+            with numbered(given), writing("a temporary file"):
+                rows.write(chunk)
+            given += len(chunk)
+        with writing("a temporary file"):
+            rows.finish()
+    except BaseException:
+        rows.close()
+        file.close()
+        raise
+    return rows.spec, _reread(rows, file)
+
+
+def _reread(rows: WrittenRows, file: BinaryIO) -> Iterator[Chunk]:
+    with file:
+        yield from rows.reread()

@@ -13,12 +13,12 @@ import numpy as np
 import pyarrow as pa
 
 from keepset.core.chunk import Chunk
-from keepset.core.column import Column, column_rows, column_spec
+from keepset.core.chunk_spec import check_covered
+from keepset.core.column import Column, column_rows
 from keepset.core.dtypes import Array, DType, StringType, dtype_name, text
 from keepset.core.jagged import Jagged
 from keepset.core.ragged import Ragged
 from keepset.core.spec import LeafSpec, RaggedTensorSpec, Spec, TensorSpec
-from keepset.core.structure import Structure
 from keepset.errors import ElementError
 from keepset.exchange.arrow.nesting import Nesting
 from keepset.exchange.arrow.outlets import is_common
@@ -48,37 +48,34 @@ class PlainOut:
             raise unfit("", "it has no values, and a table needs columns")
         pairs = zip(self._leaves, self._names, strict=True)
         self._makers: list[Callable[[Column], pa.Array]] = [_maker(*pair) for pair in pairs]
-        self._given = 0
         self.schema = self._batch([make([]) for make in self._makers]).schema
 
     def batch(self, chunk: Chunk) -> pa.RecordBatch:
         """The record batch of a chunk."""
-        columns = chunk.columns
-        self._check(chunk.structure, columns)
-        arrays = [make(column) for make, column in zip(self._makers, columns, strict=True)]
-        self._given += len(chunk)
-        return self._batch(arrays)
+        check_covered(
+            chunk,
+            self._structure,
+            self._leaves,
+            LeafSpec.is_compatible_with,
+            "the table has a column for",
+            "convert it with map, or promise what all elements are with output_signature=",
+        )
+        pairs = zip(self._makers, chunk.columns, strict=True)
+        return self._batch([make(column) for make, column in pairs])
 
     def batches(self, chunks: Iterator[Chunk]) -> Iterator[pa.RecordBatch]:
-        """The record batches of many chunks."""
-        return map(self.batch, chunks)
+        """The record batches of many chunks; an error names the element."""
+        given = 0
+        for chunk in chunks:
+            try:
+                yield self.batch(chunk)
+            except ElementError as error:
+                error.at(given)
+                raise
+            given += len(chunk)
 
     def _batch(self, arrays: list[pa.Array]) -> pa.RecordBatch:
         return self._nesting.batch(pa.RecordBatch.from_arrays(arrays, self._names))
-
-    def _check(self, structure: Structure, columns: list[Column]) -> None:
-        if structure != self._structure:
-            raise ElementError(
-                f"one of the elements from {self._given} on is {structure}, and those before are "
-                f"{self._structure}; bring them to one structure with map"
-            )
-        for name, leaf, column in zip(self._names, self._leaves, columns, strict=True):
-            found = column_spec(column)
-            if found is not None and not leaf.is_compatible_with(found):
-                raise ElementError(
-                    f"{name!r} is {found} in one of the elements from {self._given} on, and was "
-                    f"{leaf} before; pass output_signature= to the stage that makes them"
-                )
 
 
 def _maker(leaf: LeafSpec, name: str) -> Callable[[Column], pa.Array]:

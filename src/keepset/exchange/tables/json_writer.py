@@ -17,9 +17,8 @@ from keepset.core.ragged import Ragged
 from keepset.core.spec import Spec
 from keepset.core.structure import Structure
 from keepset.errors import ElementError
-from keepset.exchange.files.exporting import RowWriter, unfit
+from keepset.exchange.files.exporting import RowWriter, unfit, with_row
 from keepset.exchange.tables.csv_writer import NO_TEXT
-from keepset.format.layout import leaf_paths
 
 
 class JsonLinesWriter(RowWriter):
@@ -36,11 +35,13 @@ class JsonLinesWriter(RowWriter):
         self._encode = json.JSONEncoder(
             ensure_ascii=False, allow_nan=False, separators=(",", ":")
         ).encode
-        self._given = 0
 
     def write(self, chunk: Chunk) -> None:
+        self._file.write(with_row(self._lines, chunk))
+
+    def _lines(self, chunk: Chunk) -> bytes:
         structure = chunk.structure
-        paths = [path or "value" for path in leaf_paths(structure)]
+        paths = [path or "value" for path in structure.paths()]
         columns = [
             self._texts(column, path) for column, path in zip(chunk.columns, paths, strict=True)
         ]
@@ -49,8 +50,7 @@ class JsonLinesWriter(RowWriter):
             form = f'{{"value":{form}}}'
         rows = zip(*(columns[place] for place in order), strict=True)
         lines = map(f"{form}\n".__mod__, rows) if order else [f"{form}\n" % ()] * len(chunk)
-        self._file.write("".join(lines).encode())
-        self._given += len(chunk)
+        return "".join(lines).encode()
 
     def _texts(self, column: Column, path: str) -> Iterable[str]:
         """The leaves of a column as JSON. Numbers and texts by the many, without the encoder."""
@@ -68,9 +68,7 @@ class JsonLinesWriter(RowWriter):
         try:
             return self._encode(value)
         except ValueError as error:
-            raise unfit(
-                "", f"JSON has no infinite numbers, and one from {self._given} on has; use map"
-            ) from error
+            raise unfit("", "JSON has no infinite numbers; replace them with map") from error
 
     def _values(self, column: Column, path: str) -> list[Any]:
         """The leaves of a column in plain Python."""
@@ -119,8 +117,7 @@ class JsonLinesWriter(RowWriter):
             return value.decode()
         except UnicodeDecodeError as error:
             raise ElementError(
-                f"{path!r} of one of the elements from {self._given} on is no text in UTF-8: "
-                f"{value!r:.60}; {NO_TEXT}"
+                f"this is no text in UTF-8: {value!r:.60}; {NO_TEXT}", leaf=path
             ) from error
 
     def finish(self) -> None:

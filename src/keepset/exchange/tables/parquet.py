@@ -158,6 +158,8 @@ def _has_dictionary(type: pa.DataType) -> bool:
 class ParquetWriter(RowWriter):
     """Writes groups of rows of about ``row_group_bytes`` in memory each."""
 
+    has_schema = True
+
     def __init__(
         self,
         file: BinaryIO,
@@ -199,6 +201,15 @@ class ParquetWriter(RowWriter):
         if self._waiting:
             self._write_group()
         self._writer.close()
+
+    def reread(self, file: BinaryIO) -> Iterator[Chunk]:
+        rows, source = ArrowRows(self._out.schema), pq.ParquetFile(file, pre_buffer=False)
+        for group in range(source.num_row_groups):
+            facts = source.metadata.row_group(group)
+            # Before they were encoded, rows may have been larger, but no group was.
+            step = max(1, min(_MOST_ROWS, facts.num_rows * _CHUNK_BYTES // self._limit))
+            for batch in source.iter_batches(step, row_groups=[group], use_threads=False):
+                yield rows.chunk(batch)
 
     def close(self) -> None:
         # What is not whole is thrown away: nothing more is written to it.

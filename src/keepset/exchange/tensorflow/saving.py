@@ -12,11 +12,12 @@ from typing import Any, Final
 import numpy as np
 
 from keepset.core.chunk import Chunk
-from keepset.core.column import column_spec
+from keepset.core.chunk_spec import chunk_spec, widened
 from keepset.core.encoded import encoded_chunk, encoded_spec
 from keepset.core.node import INFINITE, Node
-from keepset.core.spec import LeafSpec, Spec, common_supertype, structure_and_leaves
-from keepset.errors import ElementError, InvalidArgumentError, UnknownSpecError
+from keepset.core.spec import LeafSpec, Spec, structure_and_leaves
+from keepset.errors import InvalidArgumentError, UnknownSpecError
+from keepset.exchange.files.exporting import numbered
 from keepset.exchange.files.whole_run import chunks_of
 from keepset.exchange.tensorflow.components import messages_of, stored_dtype
 from keepset.exchange.tensorflow.compression import compression_named
@@ -73,7 +74,8 @@ def save_tensorflow(
         shown.advance(writer.elements)
         for chunk in map(encoded_chunk, chunks_of(node, skip=writer.elements)):
             shards = None if shard_func is None else shards_of(chunk, shard_func, writer.elements)
-            writer.add(chunk, shards)
+            with numbered(writer.elements):
+                writer.add(chunk, shards)
             shown.advance(len(chunk))
         spec = writer.finish(shown.add_written)
         store.put(SPEC, spec_message(spec))
@@ -114,10 +116,7 @@ class _Writer:
         spec = self._spec_with(chunk)
         structure, leaves = structure_and_leaves(spec)
         if chunk.structure != structure:
-            raise ElementError(
-                f"elements that are saved must have one structure: {structure} was expected, but "
-                f"some are {chunk.structure}"
-            )
+            raise structure.difference(chunk.structure, 0)
         self.elements += len(chunk)
         if not leaves:
             return
@@ -130,16 +129,8 @@ class _Writer:
     def _spec_with(self, chunk: Chunk) -> Spec:
         if self._known is not None:
             return self._known[0]
-        specs = [column_spec(column) for column in chunk.columns]
-        spec = chunk.structure.build(specs)
-        try:
-            joint = spec if self._found is None else common_supertype([self._found, spec])
-        except ElementError as error:
-            raise ElementError(
-                f"elements that are saved must be of one type: {error}; convert them with map, or "
-                "give output_signature"
-            ) from error
-        if joint != self._found:
+        joint = chunk_spec(chunk) if self._found is None else widened(self._found, chunk)
+        if joint is not self._found:
             spec_message(joint)  # an error now rather than at the end
         self._found = joint
         return joint

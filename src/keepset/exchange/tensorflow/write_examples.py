@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from keepset.core.chunk import Chunk
 from keepset.core.column import Column, column_rows
 from keepset.core.dtypes import Array, StringType
 from keepset.core.ragged import Ragged
 from keepset.core.sparse import Sparse
 from keepset.core.spec import LeafSpec, RaggedTensorSpec, SparseTensorSpec, Spec, TensorSpec
-from keepset.core.structure import Structure, structure_of
+from keepset.core.structure import structure_of
 from keepset.errors import ElementError, InvalidArgumentError
 from keepset.exchange.tensorflow.features import (
     FeatureDescription,
@@ -69,13 +70,10 @@ class ExampleWriter:
             for name, leaf in zip(names, leaves, strict=True)
         ]
 
-    def check(self, structure: Structure) -> None:
-        """An error unless elements are nested like this."""
-        if structure != self._structure:
-            raise ElementError(
-                f"elements must all have one structure: {self._structure} was expected, but one is "
-                f"{structure}"
-            )
+    def check(self, chunk: Chunk) -> None:
+        """An error unless elements are nested as the spec is."""
+        if chunk.structure != self._structure:
+            raise self._structure.difference(chunk.structure, 0)
 
     @property
     def features(self) -> dict[str, FeatureDescription]:

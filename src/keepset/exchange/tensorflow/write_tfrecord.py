@@ -7,11 +7,13 @@ from collections.abc import Collection
 from typing import Any, NamedTuple
 
 from keepset.core.chunk import Chunk
+from keepset.core.chunk_spec import chunk_spec, widened
 from keepset.core.dtypes import StringType
 from keepset.core.encoded import encoded_chunk, encoded_spec
 from keepset.core.node import Node
-from keepset.core.spec import Spec, TensorSpec, spec_of
+from keepset.core.spec import Spec, TensorSpec
 from keepset.errors import ElementError, InvalidArgumentError
+from keepset.exchange.files.exporting import numbered, with_row
 from keepset.exchange.files.file_names import is_local, store_of
 from keepset.exchange.files.whole_run import check_finite, chunks_of
 from keepset.exchange.tensorflow.compression import compression_named
@@ -59,9 +61,9 @@ def write_tfrecord(
     try:
         shown.advance(given)
         for chunk in map(encoded_chunk, chunks_of(node, skip=given)):
-            if made is None:
-                made = ExampleWriter(_spec_of(node, chunk), serialize)
-            records = _records(chunk, made)
+            with numbered(given):
+                made = _writer_with(chunk, made, node, serialize)
+                records = _records(chunk, made)
             for shard, writer in enumerate(writers):
                 if own := records[(shard - given) % num_shards :: num_shards]:
                     writer.write(own)
@@ -109,9 +111,26 @@ def shard_names(path: str, count: int) -> list[str]:
     return [f"{folder}{slash}{stem}-{n:05d}-of-{count:05d}{dot}{ending}" for n in range(count)]
 
 
-def _spec_of(node: Node, first: Chunk) -> Spec:
+def _writer_with(
+    chunk: Chunk, made: ExampleWriter | None, node: Node, serialize: Collection[str]
+) -> ExampleWriter:
+    """The writer so far, or one that knows of the shapes of more elements.
+
+    Examples do not say what shapes they have, so that those before are the same to both.
+    """
     known = node.known_spec()
-    return encoded_spec(known[0]) if known is not None else spec_of(first.rows[0])
+    if known is not None:
+        return made or ExampleWriter(encoded_spec(known[0]), serialize)
+    spec = chunk_spec(chunk) if made is None else widened(made.spec, chunk)
+    if made is None or spec is not made.spec:
+        if made is not None and _are_records(made.spec):
+            raise ElementError(
+                f"this is {chunk_spec(chunk)}, but the elements before are bytes, which are "
+                "records as they are; bring all elements to one type with map",
+                row=0,
+            )
+        made = ExampleWriter(spec, serialize)
+    return made
 
 
 def _are_records(spec: Spec) -> bool:
@@ -123,8 +142,8 @@ def _are_records(spec: Spec) -> bool:
 def _records(chunk: Chunk, made: ExampleWriter) -> list[bytes]:
     if _are_records(made.spec):
         return chunk.rows
-    made.check(chunk.structure)
+    made.check(chunk)
     try:
-        return made.examples(chunk.columns)
+        return with_row(lambda part: made.examples(part.columns), chunk)
     except ElementError as error:
-        raise ElementError(f"an element cannot be written as an Example: {error}") from error
+        raise error.told("it cannot be written as an Example: ") from error

@@ -6,11 +6,13 @@ import codecs
 import gzip
 from collections.abc import Iterable, Iterator
 from itertools import chain
+from operator import eq
 from typing import Any, BinaryIO, Final
 
 import numpy as np
 
 from keepset.core.chunk import Chunk
+from keepset.core.chunk_spec import check_covered
 from keepset.core.dtypes import string, text, text_array
 from keepset.core.node import stage
 from keepset.core.spec import Spec, TensorSpec
@@ -213,21 +215,21 @@ class TextWriter(RowWriter):
         # Without a name and a time in it, equal texts make equal files.
         self._packed = gzip.GzipFile("", "wb", fileobj=file, mtime=0) if is_compressed else None
         self._file: Any = self._packed or file
-        self._lines = 0
 
     def write(self, chunk: Chunk) -> None:
-        [column] = chunk.columns
-        lines: list[bytes] = np.asarray(column).tolist()
+        wanted = TEXT_LINE_SPEC if self._is_text else LINE_SPEC
+        check_covered(chunk, LEAF, [wanted], eq, "a line of text is", "make a text of it with map")
+        lines: list[bytes] = np.asarray(chunk.columns[0]).tolist()
         if self._is_text:
-            lines = [line.encode() for line in np.asarray(column).tolist()]
-        for number, line in enumerate(lines, self._lines):
+            lines = [line.encode() for line in np.asarray(chunk.columns[0]).tolist()]
+        for row, line in enumerate(lines):
             if b"\n" in line or line.endswith(b"\r"):
                 raise unfit(
                     "",
-                    f"line {number} holds the end of a line ({line!r:.60}); use a format with "
-                    "records, such as TFRecord or Parquet",
+                    f"it holds the end of a line ({line!r:.60}); use a format with records, such "
+                    "as TFRecord or Parquet",
+                    row,
                 )
-        self._lines += len(lines)
         self._file.write(b"\n".join([*lines, b""]))
 
     def finish(self) -> None:

@@ -13,7 +13,7 @@ from keepset.core.arrays import as_array
 from keepset.core.dtypes import StringType, is_numeric, string, text
 from keepset.core.element import to_element
 from keepset.core.encoded import encoded_leaf
-from keepset.core.spec import Spec, TensorSpec
+from keepset.core.spec import Spec, TensorSpec, spec_of
 from keepset.errors import ElementError, InvalidArgumentError
 from keepset.exchange.images.pictures import ENDINGS as PICTURES
 from keepset.exchange.images.pictures import PixelFormat, encode, misfit
@@ -103,7 +103,7 @@ class EntryWriter:
     """
 
     def __init__(self, entry: str, spec: Spec, picture: str, quality: int | None) -> None:
-        self._entry, self._quality = entry, quality
+        self._entry, self._spec, self._quality = entry, spec, quality
         ending = ending_of(entry)
         wanted = _natural_ending(entry, spec, picture)
         self._is_bytes = spec in (TensorSpec((), string), TensorSpec((), text))
@@ -130,12 +130,20 @@ class EntryWriter:
 
     def encode(self, value: Any) -> bytes:
         """The content of the file."""
+        if self._ending in JSON and not self._is_bytes:
+            return self._json(value)
+        found = spec_of(value)
+        is_single = self._is_bytes or self._ending in NUMBERS
+        if getattr(found, "dtype", None) != self._spec.dtype or (is_single and found.shape != ()):
+            raise unfit_entry(
+                self._entry,
+                f"this is {found}, but the archive has {self._spec} there; bring all elements to "
+                "one type with map",
+            )
         if self._is_bytes:
             return encoded_leaf(value)  # type: ignore[no-any-return]
         if self._ending in NUMBERS:
             return b"%d" % int(value)
-        if self._ending in JSON:
-            return self._json(value)
         kind = _PICTURE_KINDS.get(self._ending)
         array = np.asarray(value)
         if kind is None:

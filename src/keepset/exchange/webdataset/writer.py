@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, Final
 from keepset.core.chunk import Chunk
 from keepset.core.node import Node
 from keepset.core.spec import Spec, spec_of
+from keepset.core.structure import structure_of
 from keepset.errors import ElementError, InvalidArgumentError
 from keepset.exchange.files.exporting import RowWriter, empty_spec
 from keepset.exchange.files.file_names import store_of
@@ -63,6 +64,16 @@ class SampleWriter(RowWriter):
 
     def add(self, sample: dict[str, Any]) -> None:
         """Add one sample, under its own key or a number."""
+        try:
+            self._add(sample)
+        except ElementError as error:
+            error.at(self._number, 0)
+            raise
+        self._number += 1
+
+    def _add(self, sample: dict[str, Any]) -> None:
+        if not isinstance(sample, dict) or sample.keys() - {KEY} != self._entries.keys():
+            raise self._other_entries(sample)
         key = sample.get(KEY)
         name = f"{self._number:09d}" if key is None else _key(key)
         if name == self._last:
@@ -71,7 +82,13 @@ class SampleWriter(RowWriter):
             content = writer.encode(sample[entry])
             head = head_of(f"{name}.{writer.name}", len(content))
             self._put(head + content + padding_of(len(content)))
-        self._number, self._last = self._number + 1, name
+        self._last = name
+
+    def _other_entries(self, sample: Any) -> ElementError:
+        found = sample
+        if isinstance(sample, dict):
+            found = dict.fromkeys(sample.keys() - {KEY}, 0)
+        return structure_of(dict.fromkeys(self._entries, 0)).difference(structure_of(found))
 
     def _put(self, data: bytes) -> None:
         self._file.write(data)

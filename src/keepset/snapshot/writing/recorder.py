@@ -17,7 +17,7 @@ from keepset.core.checksum import crc32c_function
 from keepset.core.chunk import Chunk
 from keepset.core.dtypes import Array
 from keepset.core.spec import Spec
-from keepset.errors import PendingSnapshotError
+from keepset.errors import ElementError, PendingSnapshotError
 from keepset.format.layout import Layout
 from keepset.format.manifest import Manifest
 from keepset.format.order import OrderBuilder
@@ -50,7 +50,8 @@ class Recorder:
 
     With ``holds_views`` arrays that cannot be written to are not copied: for those who let nobody
     run meanwhile that could change what they are views of. With ``patience_s`` the thread repeats
-    what a full or unreachable disk refuses, for so many seconds, while ``add`` waits.
+    what a full or unreachable disk refuses, for so many seconds, while ``add`` waits. ``first`` is
+    the number of the first element that is added, for messages.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class Recorder:
         on_written: Callable[[int], None] | None = None,
         holds_views: bool = False,
         patience_s: float = 0.0,
+        first: int = 0,
     ) -> None:
         crc32c_function()  # imported now: later there may be no file descriptor left for that
         self._patience = Patience(patience_s)
@@ -78,7 +80,10 @@ class Recorder:
             store, run, compression, Layout(spec) if has_spec else None, segment_bytes, on_written
         )
         self._order = OrderBuilder()
-        self._elements = 0
+        self._elements = 0  # since the last cut
+        self._next = self._first = first
+        self._written: dict[int, int] = {}  # how many elements of each shard
+        self._has_shards = False
         self._jobs: queue.Queue[Callable[[], None] | None] = queue.Queue(_MOST_WAITING)
         self._failure: BaseException | None = None
         self._process = os.getpid()
@@ -91,9 +96,18 @@ class Recorder:
         if not len(chunk):
             return
         self._elements += len(chunk)
+        try:
+            self._take_in(chunk, shards)
+        except ElementError as error:
+            error.at(self._next)
+            raise
+        self._next += len(chunk)
+
+    def _take_in(self, chunk: Chunk, shards: Array | None) -> None:
         if shards is None:
             self._add_all(chunk)
             return
+        self._has_shards = True
         own = copied(chunk)
         self._order.add(shards)
         for shard in np.unique(shards).tolist():
@@ -205,7 +219,16 @@ class Recorder:
     def _write(self, shard: int, chunk: Chunk, block: Block | None) -> None:
         if self._failure is not None:
             return
-        self._segments.write(shard, chunk)
+        written = self._written.get(shard, 0)
+        try:
+            self._segments.write(shard, chunk)
+        except ElementError as error:
+            if self._has_shards and error.row is not None:
+                where = f" (it is number {written + error.row} of shard {shard})"
+                raise error.told("", where) from error
+            error.at(self._first + written)
+            raise
+        self._written[shard] = written + len(chunk)
         if block is not None and block.rows * block.row_bytes <= _LARGEST_SPARE_BYTES:
             self._spare.append(block)
 

@@ -7,9 +7,7 @@ from collections.abc import Callable, Sequence
 
 from keepset.codecs import Codec
 from keepset.core.chunk import Chunk
-from keepset.core.column import column_spec
-from keepset.core.spec import common_supertype
-from keepset.errors import ElementError
+from keepset.core.chunk_spec import chunk_spec, widened
 from keepset.format.encodings.encoding import TooLargeError
 from keepset.format.layout import Layout
 from keepset.format.manifest import KeptChunk, Manifest, Segment
@@ -72,17 +70,10 @@ class Segments:
         return layout
 
     def _wide_enough(self, chunk: Chunk) -> Layout:
-        try:
-            spec = chunk.structure.build([column_spec(column) for column in chunk.columns])
-            if self._layout is not None:
-                spec = common_supertype([self._layout.spec, spec])
-        except ElementError as error:
-            raise ElementError(
-                f"elements that are kept must be of one type: {error}; convert them with map, or "
-                "give output_signature"
-            ) from error
+        before = self._layout
+        spec = chunk_spec(chunk) if before is None else widened(before.spec, chunk)
         if self._layout is not None:
-            if spec == self._layout.spec:
+            if spec is self._layout.spec:
                 return self._layout
             self._finish_segment()
         self._layout = Layout(spec, wide=self._layout is not None and self._layout.wide)
