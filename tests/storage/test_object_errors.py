@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import gc
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -14,6 +16,7 @@ from tests.cli.commands import keepset
 
 import keepset as ks
 from keepset.errors import StorageError
+from keepset.storage import Store, open_store
 
 SECRET = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
 DENIED = (
@@ -193,3 +196,21 @@ def test_an_option_that_a_path_does_not_have(tmp_path: Path) -> None:
         ks.load(tmp_path, region="eu-west-1")
     with pytest.raises(ks.InvalidArgumentError, match="memory:// takes no options, but got region"):
         ks.load("memory://x", region="eu-west-1")
+
+
+def test_an_error_that_was_caught_holds_nothing() -> None:
+    class Held:
+        """Stands for an iterator, which ends a first pass when it is dropped."""
+
+    def use(store: Store) -> weakref.ref[Held]:
+        held = Held()
+        with pytest.raises(ks.ObjectMissingError) as caught:
+            store.read("x")
+        del caught
+        return weakref.ref(held)
+
+    gc.disable()
+    try:
+        assert use(open_store("memory://holds-nothing"))() is None
+    finally:
+        gc.enable()

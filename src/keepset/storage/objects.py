@@ -216,9 +216,9 @@ class ObjectStore(Store):
         try:
             return self._run("read", url, request)
         except StorageError as error:
-            cause = error.__cause__
-            if isinstance(cause, FileNotFoundError):
-                raise missing_object(url, cause) from cause
+            # A variable for the cause would be a cycle with its frames, and hold all that they do.
+            if isinstance(error.__cause__, FileNotFoundError):
+                raise missing_object(url, error.__cause__) from error.__cause__
             raise
 
     def _run(self, action: str, url: str, request: Callable[[], T]) -> T:
