@@ -365,7 +365,10 @@ def test_a_missing_file_says_what_to_do(tmp_path: Path) -> None:
 
 def test_usual_mistakes_are_told_at_once(tmp_path: Path) -> None:
     ds = ks.Dataset.range(3)
-    with pytest.raises(InvalidArgumentError, match="takes no options, but got compresion"):
+    with pytest.raises(
+        InvalidArgumentError,
+        match=r"snapshot\(\) has no argument 'compresion'; did you mean compression=",
+    ):
         ds.snapshot(tmp_path, compresion="LZ4")
     ds.save(tmp_path)
     with pytest.raises(InvalidArgumentError, match="reader_func must return a Dataset"):

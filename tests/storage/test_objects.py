@@ -99,9 +99,9 @@ def test_tries_end(no_pauses: None, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_missing_bucket_is_explained(s3_url: str) -> None:
     store = open_store("s3://there-is-no-such-bucket/folder")
     for write in (lambda: store.create("x", b"1"), lambda: store.put("x", b"1")):
-        with pytest.raises(StorageError, match="check that the bucket exists"):
+        with pytest.raises(StorageError, match="'there-is-no-such-bucket' does not exist; create"):
             write()
-    with pytest.raises(ObjectMissingError):
+    with pytest.raises(ObjectMissingError, match="'there-is-no-such-bucket' does not exist"):
         store.read("x")
 
 

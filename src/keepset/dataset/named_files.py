@@ -10,7 +10,7 @@ import numpy as np
 
 from keepset.core.node import Node
 from keepset.dataset.base import BaseDataset
-from keepset.exchange.files.file_names import file_names, is_local
+from keepset.exchange.files.file_names import file_names, is_local, store_of
 from keepset.exchange.files.remote_files import RemoteFiles
 from keepset.nodes.from_tensor_slices import FromTensorSlices
 from keepset.nodes.list_files import ListFiles
@@ -19,7 +19,7 @@ Files: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | B
 
 
 def named_files(files: Any, options: Mapping[str, Any]) -> Node:
-    """The stage that names files: those of a data set, or patterns and folders resolved now."""
+    """The stage that names files: those of a dataset, or patterns and folders resolved now."""
     if isinstance(files, BaseDataset):
         return files.__keepset_node__()
     if isinstance(files, np.ndarray):
@@ -29,6 +29,8 @@ def named_files(files: Any, options: Mapping[str, Any]) -> Node:
 
 def naming(names: Sequence[str], options: Mapping[str, Any] | None = None) -> Node:
     """The stage that names these files."""
+    if options and names:
+        store_of(names[0], dict(options))  # an option that is unknown is an error now, not later
     tensors = np.empty(len(names), object)
     tensors[:] = [os.fsencode(each) for each in names]
     if all(map(is_local, names)):

@@ -1,27 +1,23 @@
-"""Clients: how the obstore package reaches a bucket, and what its errors mean."""
+"""Clients: how the obstore package reaches a bucket."""
 
 from __future__ import annotations
 
-import errno
 import os
+import re
 import threading
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from keepset.core.secrets import Mask
-from keepset.errors import InvalidArgumentError, KeepsetError, StorageError
+from keepset.errors import InvalidArgumentError, StorageError
+from keepset.storage.unknown_option import CONNECTION, unknown_options
 
 if TYPE_CHECKING:
     from obstore.store import MemoryStore
 
 SCHEMES = ("s3", "gs", "az", "memory", "http", "https")
 
-_OF_THE_CONNECTION = (
-    *("allow_http", "allow_invalid_certificates", "connect_timeout", "http1_only", "http2_only"),
-    *("pool_idle_timeout", "proxy_ca_certificate", "proxy_excludes", "proxy_url"),
-    *("randomize_addresses", "read_timeout", "root_certificate", "timeout", "user_agent"),
-)
-
+_ENDPOINTS = ("AWS_ENDPOINT", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3")
 _PATIENCE = timedelta(seconds=60)
 
 _in_memory: dict[str, MemoryStore] = {}
@@ -50,30 +46,9 @@ def is_kind(error: Exception, *kinds: str) -> bool:
     return isinstance(error, tuple(getattr(exceptions, f"{kind}Error") for kind in kinds))
 
 
-def _reason(error: Exception) -> str:
-    """The first line of what obstore said, which may name the URL with all that is in it."""
-    return Mask().text(str(error).partition("\n")[0])
-
-
-def failed(action: str, url: str, error: Exception) -> KeepsetError:
-    """The error to raise for what obstore said."""
-    reason = _reason(error).rstrip(". ")
-    if isinstance(error, FileNotFoundError):
-        number, hint = errno.ENOENT, "check that the bucket exists"
-    elif is_kind(error, "PermissionDenied", "Unauthenticated"):
-        number, hint = errno.EACCES, "check the credentials and what they allow"
-    elif is_kind(error, "NotSupported") or isinstance(error, NotImplementedError):
-        number, hint = errno.ENOTSUP, "use a store, and options, that allow this"
-    elif isinstance(error, ValueError) and "parse path" in str(error):
-        return InvalidArgumentError(f"{url!r} cannot name an object: {reason}; use another name")
-    else:
-        number, hint = errno.EIO, "check the network, the options and the credentials; run again"
-    return StorageError(f"cannot {action} {url}: {reason}; {hint}", url=url, number=number)
-
-
 def _sorted_out(options: dict[str, Any]) -> dict[str, Any]:
     """With what is about the connection where obstore wants it; elsewhere it makes it panic."""
-    connection = {key: options[key] for key in _OF_THE_CONNECTION if key in options}
+    connection = {key: options[key] for key in CONNECTION if key in options}
     if not connection:
         return options
     others = {key: value for key, value in options.items() if key not in connection}
@@ -86,9 +61,10 @@ def client_of(scheme: str, base: str, options: dict[str, Any]) -> Any:
 
     if scheme == "memory":
         if options:
-            raise InvalidArgumentError(f"memory:// takes no options, but got {sorted(options)}")
+            raise unknown_options(options, "memory:// takes no options")
         with _in_memory_lock:
             return _in_memory.setdefault(base, MemoryStore())
+    _check_endpoints(scheme, options)
     options = _sorted_out(options)
     try:
         if scheme in ("http", "https"):
@@ -100,6 +76,23 @@ def client_of(scheme: str, base: str, options: dict[str, Any]) -> Any:
         # A network that is down for longer is an error, and not a program that hangs.
         return from_url(base, **{"retry_config": {"retry_timeout": _PATIENCE}, **options})
     except Exception as error:
+        reason = Mask().text(str(error).partition("\n")[0])
+        if is_kind(error, "UnknownConfigurationKey"):
+            unknown = [name for name in options if f"'{name}'" in reason]
+            raise unknown_options(unknown, f"{base} has no such option", [scheme]) from error
         raise InvalidArgumentError(
-            f"cannot open {base} with {sorted(options)}: {_reason(error)}"
+            f"cannot open {base} with {sorted(options)}: {reason}"
         ) from error
+
+
+def _check_endpoints(scheme: str, options: dict[str, Any]) -> None:
+    """Refuse what is not a url, such as ``localhost:9000``, which makes obstore panic."""
+    variables = {} if scheme != "s3" else {name: os.environ.get(name) for name in _ENDPOINTS}
+    for name, value in {**variables, **options}.items():
+        if not isinstance(value, str) or not value or "endpoint" not in name.lower():
+            continue
+        if not re.match(r"https?://[^/\s]", value):
+            shown = Mask().text(value)
+            raise InvalidArgumentError(
+                f"{name}={shown!r} is not a url; write http:// or https:// before it"
+            )

@@ -16,7 +16,8 @@ import numpy as np
 from keepset.core.dtypes import Array
 from keepset.core.run import after_sessions
 from keepset.errors import KeepsetError, StorageError
-from keepset.storage.clients import failed, obstore
+from keepset.storage.clients import obstore
+from keepset.storage.object_errors import failed
 from keepset.storage.store import ObjectWriter
 
 # A writer holds the parts that are under way and the one that it fills. S3 takes 10,000 parts of at

@@ -9,9 +9,9 @@ from typing import Any, Final, TypeVar
 from urllib.parse import quote, unquote
 
 from keepset.errors import InvalidArgumentError, StorageError
-from keepset.storage.clients import client_of, failed, is_kind, obstore
-from keepset.storage.failures import missing
+from keepset.storage.clients import client_of, is_kind, obstore
 from keepset.storage.multipart_upload import MultipartUpload
+from keepset.storage.object_errors import failed, missing_object
 from keepset.storage.private_url import private_url
 from keepset.storage.ranges import MAX_GAP_BYTES, cut, merged
 from keepset.storage.settle import UnclearAnswerError, create_settled
@@ -211,8 +211,9 @@ class ObjectStore(Store):
         try:
             return self._run("read", url, request)
         except StorageError as error:
+            # A variable for the cause would be a cycle with its frames, and hold all that they do.
             if isinstance(error.__cause__, FileNotFoundError):
-                raise missing(url) from error.__cause__
+                raise missing_object(url, error.__cause__) from error.__cause__
             raise
 
     def _run(self, action: str, url: str, request: Callable[[], T]) -> T:

@@ -14,6 +14,7 @@ from keepset.storage.clients import SCHEMES
 from keepset.storage.local import LocalStore
 from keepset.storage.private_url import private_url
 from keepset.storage.store import Store
+from keepset.storage.unknown_option import unknown_options
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 
@@ -74,9 +75,7 @@ def _open(url_or_path: str | os.PathLike[str], options: dict[str, Any]) -> Store
 
 def _local(path: str, options: dict[str, Any]) -> LocalStore:
     if options:
-        raise InvalidArgumentError(
-            f"{path!r} is a local path, which takes no options, but got {', '.join(options)}"
-        )
+        raise unknown_options(options, f"{path!r} is a local path, which takes no options")
     return LocalStore(path)
 
 
