@@ -10,7 +10,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from tests.cli.commands import answer, complaint, damage, keep_a_part, keepset, numbers
+from tests.cli.commands import answer, complaint, damage, keep_a_part, keepset, numbers, process
 
 import keepset as ks
 from keepset.cli.elements import element_json, element_lines
@@ -81,13 +81,25 @@ def test_lines_end_at_the_edge_of_the_terminal(tmp_path: Path) -> None:
     ("element", "text"),
     [
         (np.int64(5), ["int64  5"]),
-        (b"cat", ["string  b'cat'"]),
-        (b"x" * 1000, ["string  " + repr(b"x" * 80) + "... 1,000 bytes"]),
+        (b"cat", ['string  "cat"']),
+        ("café".encode(), ['string  "café"']),
+        ("café", ['text  "café"']),
+        (b"\xc3", [r"string  b'\xc3'"]),
+        (b'a\x1b[31m "b"\n\\', [r'string  "a\x1b[31m \"b\"\n\\"']),
+        (b"", ['string  ""']),
+        (b"x" * 1000, ["string  " + f'"{"x" * 80}"' + "... 1,000 characters"]),
+        (b"\xff" * 1000, ["string  " + repr(b"\xff" * 80) + "... 1,000 bytes"]),
         (np.arange(100), ["int64[100]  [ 0 1 2 ... 97 98 99]"]),
         (np.zeros((0, 3)), ["float64[0, 3]  []"]),
         (np.zeros((9, 9)), ["float64[9, 9]  [[0. 0. ... 0. 0.] [0. 0. ... 0. 0.] ... "
                             "[0. 0. ... 0. 0.] [0. 0. ... 0. 0.]]"]),
-        (np.array([b"a", b"\xff"], object), [r"string[2]  [b'a' b'\xff']"]),
+        (np.array([b"a", b"\xff"], object), [r"""string[2]  ["a" b'\xff']"""]),
+        (np.array([["a  b", "ü"], ["", "c"]], object), ['text[2, 2]  [["a  b" "ü"] ["" "c"]]']),
+        ({"name": "Zoë".encode(), "n": np.int8(1)}, ["n     int8    1", 'name  string  "Zoë"']),
+        (
+            ks.Ragged(np.array([b"a", b"\xc3\xa9"], object), [0, 2]),
+            ['string ragged  1 rows, values ["a" "é"]'],
+        ),
         (ks.Ragged([1, 2, 3], [0, 2, 2, 3]), ["int64 ragged  3 rows, values [1 2 3]"]),
         (
             ks.Sparse([[0, 1]], [5], [2, 2]),
@@ -113,6 +125,8 @@ def test_elements_for_people(element: Any, text: list[str]) -> None:
         (np.array([[1], [2]], np.int8), {"value": [[1], [2]]}),
         (np.zeros((2, 0)), {"value": [[], []]}),
         (b"caf\xc3\xa9", {"value": "café"}),
+        ("café", {"value": "café"}),
+        (np.array(["a", "é"], object), {"value": ["a", "é"]}),
         (b"\xff\x00", {"value": {"base64": "/wA="}}),
         (np.array([[b"a"], [b"\xff"]], object), {"value": [["a"], [{"base64": "/w=="}]]}),
         (np.complex64(1 + 2j), {"value": {"real": 1.0, "imag": 2.0}}),
@@ -138,6 +152,11 @@ def test_elements_for_people(element: Any, text: list[str]) -> None:
 def test_elements_as_json(element: Any, value: Any) -> None:
     assert element_json(element) == value
     json.dumps(element_json(element), allow_nan=False)
+
+
+def test_text_is_readable_at_a_shell(tmp_path: Path) -> None:
+    ks.Dataset.from_tensor_slices(["é".encode(), b"\xff"]).save(tmp_path)
+    assert process("cat", tmp_path).stdout == """0  string  "é"\n1  string  b'\\xff'\n"""
 
 
 def test_every_line_is_strict_json(tmp_path: Path) -> None:

@@ -78,3 +78,10 @@ def test_the_leaf_and_the_place_in_an_array_are_named(tmp_path: Path) -> None:
         "different: 2 of 4 elements differ",
         "first at element 2, image: 1.0 -> 7.0 at [1, 1] (1 of 6 values differ)",
     ]
+
+
+def test_strings_are_shown_as_text(tmp_path: Path) -> None:
+    for name, second in (("a", "café".encode()), ("b", b"caf\xff")):
+        ks.Dataset.from_tensor_slices([b"x", second]).save(tmp_path / name)
+    text = answer("diff", tmp_path / "a", tmp_path / "b", code=1)
+    assert r"""first at element 1: "café" -> b'caf\xff'""" in text

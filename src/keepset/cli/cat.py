@@ -44,12 +44,13 @@ from keepset.dataset import Dataset
 def command(place: Place, as_json: bool, limit: int, offset: int, columns: tuple[str, ...]) -> None:
     """Print elements.
 
-    Arrays are abbreviated. With --json there is one object per line, with all
-    values: a single value is under "value", the items of a tuple under "0", "1",
-    and so on. Strings are text, or {"base64": ...} where they are not UTF-8; what
-    JSON has no number for is a string: "NaN", "Infinity", "-Infinity".
+    Arrays are abbreviated, strings are text in quotes, or b'...' where they are
+    not UTF-8. With --json there is one object per line, with all values: a single
+    value is under "value", the items of a tuple under "0", "1", and so on. Strings
+    are text, or {"base64": ...} where they are not UTF-8; what JSON has no number
+    for is a string: "NaN", "Infinity", "-Infinity".
 
-    Of a snapshot that is not finished, what is kept so far is printed.
+    Of a snapshot that is not finished, what is stored so far is printed.
 
     \b
     Examples:

@@ -13,11 +13,12 @@ from keepset.cli.printable import printable
 from keepset.core.dtypes import Array
 from keepset.core.ragged import Ragged
 from keepset.core.sparse import Sparse
+from keepset.core.string_text import string_text, strings_text
 from keepset.core.structure import Structure, record_fields, structure_of
 from keepset.format.layout import leaf_paths
 
 _MOST_ITEMS = 16
-_MOST_BYTES = 80
+_MOST_CHARACTERS = 80
 _UNLIMITED = 1 << 30
 
 
@@ -46,20 +47,25 @@ def element_lines(element: Any) -> list[str]:
 
 
 def _type_text(leaf: Any) -> str:
-    if isinstance(leaf, bytes):
-        return "string"
+    if isinstance(leaf, bytes | str):
+        return "string" if isinstance(leaf, bytes) else "text"
     if isinstance(leaf, Ragged):
-        return f"{leaf.dtype.name} ragged"
+        return f"{_dtype_text(leaf.flat_values)} ragged"
     if isinstance(leaf, Sparse):
-        return f"{leaf.dtype.name} sparse"
-    name = "string" if leaf.dtype == object else leaf.dtype.name
+        return f"{_dtype_text(leaf.values)} sparse"
+    name = _dtype_text(leaf)
     return f"{name}[{', '.join(map(str, leaf.shape))}]" if leaf.shape else name
 
 
+def _dtype_text(array: Array) -> str:
+    if array.dtype.kind not in "OU":
+        return array.dtype.name
+    return "text" if array.size and isinstance(array.item(0), str) else "string"
+
+
 def _value_text(leaf: Any) -> str:
-    if isinstance(leaf, bytes):
-        cut = leaf[:_MOST_BYTES]
-        return repr(leaf) if cut == leaf else f"{cut!r}... {len(leaf):,} bytes"
+    if isinstance(leaf, bytes | str):
+        return string_text(leaf, _MOST_CHARACTERS)
     if isinstance(leaf, Ragged):
         return f"{len(leaf)} rows, values {_value_text(leaf.flat_values)}"
     if isinstance(leaf, Sparse):
@@ -68,12 +74,10 @@ def _value_text(leaf: Any) -> str:
         )
     if not leaf.ndim:
         return str(leaf)
-    text = np.array2string(
-        leaf,
-        threshold=_MOST_ITEMS,
-        edgeitems=3 if leaf.ndim <= 1 else 2,
-        max_line_width=_UNLIMITED,
-    )
+    short: dict[str, Any] = {"threshold": _MOST_ITEMS, "edgeitems": 3 if leaf.ndim <= 1 else 2}
+    if leaf.dtype.kind in "OU":
+        return strings_text(leaf, _MOST_CHARACTERS, **short)
+    text = np.array2string(leaf, max_line_width=_UNLIMITED, **short)
     return " ".join(text.split())
 
 
@@ -107,8 +111,8 @@ def _json(value: Any) -> Any:
 
 
 def _leaf_json(leaf: Any) -> Any:
-    if isinstance(leaf, bytes):
-        return _bytes_json(leaf)
+    if isinstance(leaf, bytes | str):
+        return _string_json(leaf)
     if isinstance(leaf, Ragged):
         return [_leaf_json(row) for row in leaf]
     if isinstance(leaf, Sparse):
@@ -117,7 +121,9 @@ def _leaf_json(leaf: Any) -> Any:
     return _array_json(np.asarray(leaf))
 
 
-def _bytes_json(data: bytes) -> Any:
+def _string_json(data: bytes | str) -> Any:
+    if isinstance(data, str):
+        return data
     try:
         return data.decode()
     except UnicodeDecodeError:
@@ -126,8 +132,8 @@ def _bytes_json(data: bytes) -> Any:
 
 def _array_json(array: Array) -> Any:
     kind = array.dtype.kind
-    if kind == "O":
-        return _nested(array.tolist(), _bytes_json)
+    if kind in "OU":
+        return _nested(array.tolist(), _string_json)
     if kind in "mM":
         # Not by tolist, which gives numbers for some units and dates for others.
         return array.astype(str).tolist()

@@ -11,6 +11,7 @@ from keepset.core.element import to_element
 from keepset.core.ragged import Ragged
 from keepset.core.record import record
 from keepset.core.sparse import Sparse
+from keepset.core.string_text import string_text, strings_text
 from keepset.core.structure import Structure, structure_of
 
 
@@ -111,7 +112,12 @@ def _described(name: str, one: Any, other: Any, difference: str) -> LeafDifferen
 
 
 def _short_value(value: Any) -> str:
-    text = str(value) if isinstance(value, np.generic) else " ".join(repr(value).split())
+    if isinstance(value, bytes | str):
+        text = string_text(value)
+    elif isinstance(value, np.ndarray) and value.dtype == object:
+        text = strings_text(value, threshold=16)
+    else:
+        text = str(value) if isinstance(value, np.generic) else " ".join(repr(value).split())
     return text if len(text) <= 60 else text[:57] + "..."
 
 
