@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import sys
+from collections.abc import Iterable, Iterator
+from typing import Final, TextIO
 
 import click
 
@@ -13,6 +16,9 @@ from keepset.cli.elements import element_json, element_lines
 from keepset.cli.output import console, note
 from keepset.cli.place import Place
 from keepset.dataset import Dataset
+from keepset.snapshot.writing.progress import Progress
+
+_SHOWN_AFTER_S: Final = 2.0
 
 
 @click.command("cat")
@@ -66,10 +72,9 @@ def command(place: Place, as_json: bool, limit: int, offset: int, columns: tuple
         )
     part = ds[offset : offset + limit] if limit else ds[offset:]
     if as_json:
-        for element in part:
-            sys.stdout.write(json.dumps(element_json(element), allow_nan=False) + "\n")
+        _write(part, (json.dumps(element_json(element), allow_nan=False) for element in part))
         return
-    _print(part, offset)
+    _write(part, _lines(part, offset))
     if not place.snapshot().is_complete:
         note("it is not finished: these are of what is kept so far")
     shown = len(part)
@@ -96,14 +101,39 @@ def _some_columns(ds: Dataset, columns: tuple[str, ...]) -> Dataset:
     return ds.select(*(keys[name] for name in columns))
 
 
-def _print(part: Dataset, offset: int) -> None:
+def _lines(part: Dataset, offset: int) -> Iterator[str]:
+    """The lines of all elements; those of one in a text."""
     width = console().width if sys.stdout.isatty() or "COLUMNS" in os.environ else None
     digits = len(str(offset + len(part) - 1))
     for position, element in enumerate(part, offset):
         head = f"{position:>{digits}}  "
+        lines = []
         for line in element_lines(element):
             text = head + line
             if width is not None and len(text) > width:
                 text = text[: width - 1] + "…"
-            sys.stdout.write(text + "\n")
+            lines.append(text)
             head = " " * len(head)
+        yield "\n".join(lines)
+
+
+def _write(part: Dataset, texts: Iterable[str]) -> None:
+    """Print a text for each element, and show how far it is where they go to a file."""
+    # Behind a pipe there may be a program that prints at the same terminal.
+    wanted = None if _is_file(sys.stdout) else False
+    shown = Progress("printing", len(part), wanted, delay_s=_SHOWN_AFTER_S)
+    whole = False
+    try:
+        for text in texts:
+            shown.add_written(sys.stdout.write(text + "\n"))
+            shown.advance(1)
+        whole = True
+    finally:
+        shown.close(whole)
+
+
+def _is_file(stream: TextIO) -> bool:
+    try:
+        return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+    except (OSError, ValueError):
+        return False  # it stands for a stream, as in a test

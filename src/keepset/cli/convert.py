@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import click
@@ -82,7 +81,7 @@ def command(
         raw=raw,
         num_shards=num_shards,
         fingerprint=fingerprint,
-        progress=sys.stderr.isatty() if progress is None and not as_json else bool(progress),
+        progress=False if progress is None and as_json else progress,
         options=options,
     )
     if as_json:

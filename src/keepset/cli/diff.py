@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import click
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
 
 from keepset.cli.arguments import json_option, options_option, traceback_option
 from keepset.cli.completion import complete_fingerprint, complete_path
 from keepset.cli.output import answer_no, console, plain, show, show_json
 from keepset.cli.place import Place
+from keepset.snapshot.writing.progress import is_wanted
 from keepset.testing.comparison import Comparison, compare
+
+# With the figures it fits into 80 columns.
+_BAR_WIDTH = 20
 
 
 @click.command("diff")
@@ -88,13 +99,26 @@ def _json(found: Comparison, difference: str | None) -> dict[str, Any]:
 @contextmanager
 def _progress(elements: int) -> Iterator[Callable[[], None] | None]:
     """A bar of the elements that were compared, where there is a terminal."""
-    if not sys.stderr.isatty():
+    if not is_wanted():
         yield None
         return
-    columns = (TextColumn("comparing"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn("comparing"),
+        BarColumn(_BAR_WIDTH),
+        TextColumn("{task.completed:,} of {task.total:,} elements"),
+        _Rate(),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=console(stderr=True), transient=True) as bar:
         task = bar.add_task("comparing", total=elements)
         yield lambda: bar.advance(task)
+
+
+class _Rate(ProgressColumn):
+    """Elements in a second."""
+
+    def render(self, task: Task) -> Text:
+        return Text("" if task.speed is None else f"{task.speed:,.0f}/s")
 
 
 def _options_for(path: str, both: tuple[str, str], options: dict[str, Any]) -> dict[str, Any]:

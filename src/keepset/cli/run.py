@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 import click
 import numpy as np
@@ -26,8 +26,6 @@ from keepset.recipe.imports import Trust
 from keepset.recipe.permissions import needs_of
 from keepset.snapshot.explaining import explain_node
 from keepset.snapshot.looking import Snapshot
-
-_LOOK_S: Final = 1.0
 
 
 @click.command("run")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,7 +27,11 @@ from keepset.errors import KeepsetError
 from keepset.snapshot.looking import Snapshot
 from keepset.snapshot.upkeep.checking import Report, check_snapshot
 from keepset.snapshot.upkeep.repairing import Repair, repair_snapshot
+from keepset.snapshot.writing.progress import is_wanted
 from keepset.storage import Store
+
+# With the figures it fits into 80 columns.
+_BAR_WIDTH = 20
 
 
 @dataclass(frozen=True)
@@ -153,12 +156,12 @@ def _json(each: _Checked) -> dict[str, Any]:
 @contextmanager
 def _progress(stores: list[Store]) -> Iterator[Any]:
     """A bar of the bytes that were checked, where there is a terminal; what is told of them."""
-    if not sys.stderr.isatty():
+    if not is_wanted():
         yield None
         return
     bar = Progress(
         TextColumn("checking"),
-        BarColumn(),
+        BarColumn(_BAR_WIDTH),
         DownloadColumn(),
         TransferSpeedColumn(),
         TimeRemainingColumn(),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import time
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -21,10 +20,8 @@ from keepset.exchange.tensorflow.infer_features import infer_features
 from keepset.exchange.tensorflow.saving import save_tensorflow
 from keepset.exchange.tensorflow.write_tfrecord import write_tfrecord
 from keepset.snapshot.reading.opening import snapshots_below
-from keepset.snapshot.writing.progress import Progress
 from keepset.storage import open_store
 
-_LOOK_S: Final = 1.0
 KINDS: Final = ("keepset", "tensorflow", "tfrecord")
 _RECORDS: Final = re.compile(
     r".*(\.tfrecords?|\.tfrec)(\.gz|\.gzip|\.zlib|\.snappy)?", re.IGNORECASE
@@ -126,25 +123,12 @@ def _keep(
     others = [each for each in snapshots_below(store) if each != name]
     if others:
         raise InvalidArgumentError(
-            f"{store.url} holds {', '.join(others) if others != [''] else 'a data set'} already; "
+            f"{store.url} holds {', '.join(others) if others != [''] else 'a dataset'} already; "
             "convert to another path, or remove it first with `keepset rm`"
         )
-    kept = ds.snapshot(path, compression, fingerprint=name, **options)
-    shown = Progress(f"converting to {store.url}", ds.cardinality(), progress)
-    durable, looked, whole = 0, time.monotonic(), False
-    try:
-        for chunk in chunks_of(node_of(kept)):
-            if time.monotonic() - looked > _LOOK_S:
-                # A segment has its name once it is on the disk.
-                found = sum(info.size_bytes for info in store.list(f"{name}/segments/"))
-                shown.add_written(found - durable)
-                durable, looked = found, time.monotonic()
-            shown.advance(len(chunk))
-        found = sum(info.size_bytes for info in store.list(f"{name}/segments/"))
-        shown.add_written(found - durable)
-        whole = True
-    finally:
-        shown.close(whole)
+    kept = ds.snapshot(path, compression, fingerprint=name, progress=progress, **options)
+    for _ in chunks_of(node_of(kept)):
+        pass
     return len(Dataset.load(path, **options))
 
 

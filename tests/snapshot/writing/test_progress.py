@@ -52,7 +52,7 @@ SAVE = textwrap.dedent(
 )
 
 
-def on_a_terminal(path: Path, settings: str, columns: int = 100) -> str:
+def on_a_terminal(path: Path | str, settings: str, columns: int = 100) -> str:
     """What a terminal of so many columns gets."""
     leader, follower = pty.openpty()
     process = subprocess.Popen(
@@ -107,6 +107,12 @@ def test_without_a_known_number_elements_are_counted(tmp_path: Path) -> None:
 def test_bytes_move_while_one_segment_is_written(tmp_path: Path) -> None:
     lines = lines_of(on_a_terminal(tmp_path / "kept", "{'segment_bytes': 1 << 30}"))
     assert len(set(re.findall(r"\S+ \S+ written", "\n".join(lines)))) > 3
+
+
+def test_bytes_move_on_their_way_to_an_object_store(s3_url: str) -> None:
+    *lines, last = lines_of(on_a_terminal(s3_url, "{'segment_bytes': 1 << 30}"))
+    assert len(set(re.findall(r"\S+ \S+ written", "\n".join(lines)))) > 3
+    assert re.search(r"done, 200 elements, 6\.\d MB", last)
 
 
 def test_a_first_pass_shows_the_same_and_a_replay_nothing(tmp_path: Path) -> None:
