@@ -6,9 +6,9 @@ import math
 import os
 from collections import Counter
 from datetime import UTC, datetime
-from functools import cached_property
 from typing import Any, Self
 
+from keepset.core.cached import cached_property
 from keepset.core.dtypes import StringType
 from keepset.core.fingerprint import Facts, facts_from_json
 from keepset.core.lineage import Lineage

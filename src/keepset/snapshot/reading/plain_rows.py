@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from keepset.core.cached import cached_property
 from keepset.core.chunk import Chunk
 from keepset.core.column import Column
 from keepset.core.dtypes import Array
