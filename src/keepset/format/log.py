@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Set
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
@@ -12,6 +13,7 @@ from keepset.core.record import record
 from keepset.errors import CorruptSnapshotError, ObjectMissingError
 from keepset.format.commit import (
     FOLDER,
+    LARGEST_NUMBER,
     SELF_CONTAINED,
     Commit,
     commit_name,
@@ -112,6 +114,8 @@ class LogState:
         self.changes += 1
         self.changed_s = commit.created_s
         body = commit.body
+        if "void" in body and self.next_number > int(body["void"]):
+            self.generation = commit.number + 1  # what was taken in before does not count
         self.removal = commit if is_removal(commit) else None
         if commit.kind == "append":
             self._append(commit)
@@ -243,9 +247,18 @@ class Log:
 
         False also if the number was free because the snapshot was removed since the state was
         read: then the commit is not part of the log, and the state becomes that of the log.
+
+        An error if the commit before it is damaged. Then the new one stays where it is: whether it
+        counts is for a repair to say, which needs no number to be free.
         """
         assert commit.number == state.next_number
         name = commit_name(commit.number)
+        if commit.number > LARGEST_NUMBER:
+            raise CorruptSnapshotError(
+                f"{self.store.url} has a commit of the largest number that there is; drop it with "
+                "`keepset verify --repair`",
+                path=self.store.url,
+            )
         # Tried before it is written: what cannot be read would stop everybody from then on.
         after = replace(state, appends=list(state.appends), fenced=set(state.fenced))
         after.add(commit, f"{self.store.url}/{name}")
@@ -271,7 +284,10 @@ class Log:
         then. Without one to rest on, what says that the snapshot was removed is found by listing.
         """
         if last is not None:
-            return self._is_there(last)
+            try:
+                return self.read(last.number).identity == last.identity
+            except ObjectMissingError:
+                return False
         listed = (commit_number(info.name) for info in self.store.list(FOLDER))
         newer = sorted(each for each in listed if each is not None and each > number)
         try:
@@ -317,5 +333,10 @@ class Log:
             return False
 
     def history(self) -> Iterator[Commit]:
-        """All commits that there are, from the oldest."""
-        return map(self.read, self.numbers())
+        """All commits that can be read, from the oldest.
+
+        If the log has a state, nothing depends on the others.
+        """
+        for number in self.numbers():
+            with suppress(CorruptSnapshotError):
+                yield self.read(number)
