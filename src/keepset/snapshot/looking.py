@@ -155,7 +155,7 @@ class Snapshot:
             return state.damaged.commit
         if state.appends:
             return state.appends[-1].commit
-        return next((each for each in reversed(self.history) if each.kind != "fence"), None)
+        return next((each for each in self._log.backwards() if each.kind != "fence"), None)
 
     @property
     def created(self) -> datetime | None:

@@ -171,6 +171,7 @@ def _fold_below(
         except CorruptSnapshotError as error:
             what = f"it says something that cannot be ({error.__cause__})"
             return LogState(), Damage(commit_name(commit.number), what)
+    state.anchor = state.last
     return state, None
 
 
