@@ -37,12 +37,13 @@ check: $(VENV)/.ready ## run the linter, the formatter (without writing) and the
 test-interop: $(INTEROP)/.ready ## run the tests against TensorFlow, PyTorch and JAX
 	@$(INTEROP)/bin/python -m pytest -m interop $(ARGS)
 
-test-faults: $(VENV)/.ready ## kills, power cuts, simulated schedules and bad files, many of each; writes docs/reliability.md
+test-faults: $(VENV)/.ready ## kills, power cuts, schedules, forks and bad files, many of each; writes docs/reliability.md
 	@rm -f build/tally.jsonl && mkdir -p build
 	@KEEPSET_TALLY=$(CURDIR)/build/tally.jsonl KEEPSET_KILLS=$(or $(KILLS),1000) KEEPSET_FAULTS=full \
 	  KEEPSET_SCHEDULES=$(or $(SCHEDULES),20000) KEEPSET_MUTATIONS=$(or $(MUTATIONS),30000) \
 	  $(VENV)/bin/python -m pytest -m "not interop" --timeout=0 -s tests/faults tests/snapshot/test_faults.py \
-	  tests/snapshot/test_failing_calls.py
+	  tests/snapshot/test_failing_calls.py tests/snapshot/test_every_bit.py tests/snapshot/test_damaged_logs.py \
+	  tests/format/test_chunk_file.py
 	@$(VENV)/bin/python -m tests.faults.reliability build/tally.jsonl > docs/reliability.md
 	@cat docs/reliability.md
 

@@ -354,3 +354,27 @@ assert sorted(whole) == sorted(int(x) for x in ds), "the parent was disturbed"
 def test_a_child_that_ends_leaves_its_parent_alone(tmp_path: Path, stage: str) -> None:
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORKED]
     subprocess.run([*command, str(tmp_path / "place"), stage], timeout=60, check=True)
+
+
+def test_an_iterator_that_is_over_needs_no_lock() -> None:
+    """In a forked process, a thread that was about to release it may hold it for ever."""
+    iterator = iter(ks.Dataset.range(3).map(lambda x: x))
+    list(iterator)
+    end = iterator.state()
+    held, over = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with iterator._feed._lock:
+            held.set()
+            over.wait(20)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    try:
+        assert held.wait(20)
+        assert next(iterator, None) is None
+        assert iterator.state() == end
+        assert not over.is_set()
+    finally:
+        over.set()
+        thread.join()

@@ -148,6 +148,12 @@ def saved_with_damaged_log(place: Path) -> None:
     _flip(max((place / "commits").iterdir()), 30)
 
 
+def saved_with_damaged_first(place: Path) -> None:
+    """A version whose commit is damaged, and nothing before it."""
+    saved(5)(place)
+    _flip(max((place / "commits").iterdir()), 30)
+
+
 SCENARIOS = [
     Scenario("first save", _nothing, saving(6), look_at_saved, saving(7)),
     Scenario("second save", saved(5), saving(6), look_at_saved, saving(7)),
@@ -208,7 +214,14 @@ SCENARIOS = [
         saved_with_damaged_log,
         repairing(tuple(range(5))),
         look_at_damaged_saved,
-        repairing_and_saving(tuple(range(5)), commits=0),
+        repairing_and_saving(tuple(range(5)), commits=1),
+    ),
+    Scenario(
+        "repair of the only commit",
+        saved_with_damaged_first,
+        repairing(None),
+        look_at_damaged_saved,
+        repairing_and_saving(None, commits=1),
     ),
     Scenario(
         "repair of a stopped pass",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import os
 from dataclasses import asdict, dataclass
+
+from tests.faults.tally import note_counts
 
 
 @dataclass
@@ -31,7 +31,4 @@ class CutTally:
 
     def write(self) -> None:
         """Add a line to the file that KEEPSET_TALLY names, if it names one."""
-        path = os.environ.get("KEEPSET_TALLY")
-        if path:
-            with open(path, "a", encoding="utf-8") as file:
-                print(json.dumps({"harness": "power cut", **asdict(self)}), file=file)
+        note_counts("power cut", asdict(self))

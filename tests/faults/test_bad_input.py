@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from tests.faults.bad_input.kinds import KINDS
 from tests.faults.bad_input.pool import read_all
+from tests.faults.tally import note_counts
 
 MUTATIONS = int(os.environ.get("KEEPSET_MUTATIONS", str(8 * len(KINDS))))
 # Others for each share of a long run, the same ones for each run.
@@ -29,12 +30,9 @@ def test_mutated_files_are_read_or_refused(
 ) -> None:
     each = -(-MUTATIONS // len(KINDS))
     tally = read_all(dict.fromkeys(KINDS, range(FIRST_SEED, FIRST_SEED + each)), tmp_path)
-    line = json.dumps(tally.facts())
     with capsys.disabled():
-        print(f"\n{line}")
-    if "KEEPSET_TALLY" in os.environ:
-        with open(os.environ["KEEPSET_TALLY"], "a") as file:
-            file.write(f"{line}\n")
+        print(f"\n{json.dumps(tally.facts())}")
+    note_counts("bad input", tally.facts())
     assert not tally.failures, "\n\n".join(tally.failures[:20])
     assert tally.kinds == set(KINDS)
     # Mutations that no reader notices would test nothing, and so would those that all are refused.

@@ -93,12 +93,10 @@ def test_the_recorder_misses_no_call(tmp_path: Path) -> None:
         str(tmp_path / "t"),
     ]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
+    program = [sys.executable, str(PROGRAM), str(folder)]
+    subprocess.run([*program, "prepare"], env=environment, check=True)
     done = subprocess.run(
-        [*trace, sys.executable, str(PROGRAM), str(folder)],
-        env=environment,
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
+        [*trace, *program], env=environment, stdout=subprocess.PIPE, text=True, check=True
     )
     wanted = []
     for line in done.stdout.splitlines():

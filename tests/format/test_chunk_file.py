@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.faults.tally import note_counts
 from tests.format.bits import bits
 
 from keepset.core.chunk import Chunk
@@ -232,6 +233,7 @@ def test_a_file_cut_at_any_byte_is_found_out(tmp_path: Path) -> None:
     for length in range(len(whole)):
         check_damaged(tmp_path / "g", whole[:length])
     check_damaged(tmp_path / "g", whole + b"\0")
+    note_counts("changed bytes", {"files": 1, "cuts": len(whole)})
 
 
 def test_any_flipped_bit_is_found_out(tmp_path: Path) -> None:
@@ -241,6 +243,7 @@ def test_any_flipped_bit_is_found_out(tmp_path: Path) -> None:
             flipped = bytearray(whole)
             flipped[byte] ^= 1 << bit
             check_damaged(tmp_path / "g", bytes(flipped))
+    note_counts("changed bytes", {"flips": 8 * len(whole)})
 
 
 def test_damage_in_one_chunk_leaves_the_others(tmp_path: Path) -> None:

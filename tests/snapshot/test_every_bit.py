@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.faults.tally import note_counts
 
 import keepset as ks
 from keepset.errors import KeepsetError
@@ -111,7 +112,7 @@ def test_no_change_goes_unnoticed(
     right = RIGHT[:2] if make is unfinished else RIGHT
     files = sorted(file for file in sound.rglob("*") if file.is_file())
     assert {file.parent.name for file in files} == {"commits", "recipes", "segments"}
-    number = 0
+    number = flips = repairs = 0
     for file in files:
         data, name = file.read_bytes(), f"{file.parent.name}/{file.name}"
         for what, changed in changes(data, 1 if ALL else step):
@@ -122,9 +123,15 @@ def test_no_change_goes_unnoticed(
             names = {damage.name for damage in check_snapshot(store).damages}
             assert name in names or name not in known, where
             number += 1
+            flips += what.startswith("bit")
             if number % REPAIRED == 0:
+                repairs += 1
                 check_repair(sound, tmp_path / "repaired", where, make)
         file.write_bytes(data)
+    cuts = number - flips
+    note_counts(
+        "changed bytes", {"files": len(files), "cuts": cuts, "flips": flips, "repairs": repairs}
+    )
     assert number > 200
 
 

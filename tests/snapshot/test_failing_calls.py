@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.faults.tally import note_counts
 from tests.snapshot.leftovers import only_the_removal_is_left, silence
 
 import keepset as ks
@@ -280,7 +281,7 @@ def test_each_call_fails_once(
     prepare, act = ACTIONS[what]
     check = CHECKS[what]
     prepare(tmp_path / "before")
-    errors = 0
+    calls = errors = 0
     for call in CALLS:
         for nth in count(1):
             place = tmp_path / "place"
@@ -298,6 +299,7 @@ def test_each_call_fails_once(
                     # What is stored and cannot be read is an error in any case.
                     may_raise = not what.endswith("goes on") or "cannot read" in str(error)
             assert may_raise
+            calls += failing.has_failed
             errors += failed
             # An unclear answer to a link is settled by another one.
             assert not failed or told == code or call == "link"
@@ -307,6 +309,7 @@ def test_each_call_fails_once(
             shutil.rmtree(place)
             if not failing.has_failed:
                 break
+    note_counts("failing calls", {"operations": 1, "failed_calls": calls, "errors": errors})
     assert errors > 3
 
 

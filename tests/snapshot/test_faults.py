@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.faults.tally import note_counts
 
 import keepset as ks
 from keepset.format.log import Log
@@ -162,6 +163,16 @@ def check_kills(program: Program, path: Path, kills: list[tuple[str, int]], **mo
     return tally
 
 
+def _count(tally: Tally) -> None:
+    total = tally.total
+    facts = {
+        "kills": total.kills,
+        "after_a_commit": total.after_a_commit,
+        "most_elements_computed_again": max(total.elements, default=0),
+    }
+    note_counts("kills", facts)
+
+
 @pytest.mark.parametrize("step", STEPS)
 def test_a_kill_at_each_step_loses_nothing_that_was_committed(
     program: Program, tmp_path: Path, step: str
@@ -206,14 +217,5 @@ def test_kills_at_random_lose_nothing_that_was_committed(
     with capsys.disabled():
         if KILLS > 100:
             print(f"\nkills survived, and what each cost; a commit was due every 30 ms:\n{tally}")
-    if counts := os.environ.get("KEEPSET_TALLY"):
-        total = tally.total
-        facts = {
-            "harness": "kills",
-            "kills": total.kills,
-            "after_a_commit": total.after_a_commit,
-            "most_elements_computed_again": max(total.elements, default=0),
-        }
-        with open(counts, "a", encoding="utf-8") as file:
-            print(json.dumps(facts), file=file)
+    _count(tally)
     assert tally.total.after_a_commit > tally.total.kills / 2

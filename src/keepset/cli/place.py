@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import click
 
 from keepset.cli.names import short_names
+from keepset.core.cached import cached_property
 from keepset.dataset import Dataset
 from keepset.errors import InvalidArgumentError, SnapshotMissingError
 from keepset.exchange.tensorflow.saved_files import folders_below

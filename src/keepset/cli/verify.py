@@ -92,10 +92,11 @@ def _show(checked: list[_Checked]) -> None:
         )
     )
     for each in checked:
-        if each.report.is_sound and not each.report.waiting:
+        if not each.report.damages and not each.report.waiting:
             continue
         show("", plain(each.name or ".", "bold"))
-        show(*(_indented(damage, "red") for damage in each.report.damages))
+        for damage in each.report.damages:
+            show(_indented(damage, "yellow" if damage.is_void else "red"))
         if each.report.waiting:
             waiting = ranges_text(each.report.waiting)
             show(_indented(f"the next run of the pipeline computes {waiting}", "yellow"))

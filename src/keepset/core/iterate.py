@@ -124,6 +124,7 @@ class _Feed:
         return self
 
     def __next__(self) -> Any:
+        self._stop_if_closed()
         with self._lock:
             if self._closed:
                 raise StopIteration
@@ -137,6 +138,11 @@ class _Feed:
                 if self._gate is not None:
                     self._gate.shut()
             return self._turns
+
+    def _stop_if_closed(self) -> None:
+        # Without the lock: a fork leaves it held for ever if a thread was just about to release it.
+        if self._closed:
+            raise StopIteration
 
     def _is_first_thread(self) -> bool:
         """Whether the thread that asks for a chunk is alone, and through with the last one."""
@@ -188,6 +194,7 @@ class _Feed:
     def take(self) -> Any:
         """The next element, for a thread that takes its turn."""
         while True:
+            self._stop_if_closed()
             with self._lock:
                 if self._closed:
                     raise StopIteration
@@ -214,6 +221,9 @@ class _Feed:
     def between_elements(self) -> Iterator[None]:
         """Hold on while no other thread is computing an element."""
         while True:
+            if self._closed:
+                yield  # without the lock, as above
+                return
             with self._lock:
                 rows = self._rows
                 runs = type(rows) is GeneratorType and rows.gi_running

@@ -5,9 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields
-from functools import cached_property
 from typing import Any, ClassVar, Final, Self, TypeVar, dataclass_transform
 
+from keepset.core.cached import cached_property
 from keepset.core.chunk import Chunk
 from keepset.core.cursor import Cursor
 from keepset.core.dtypes import Array

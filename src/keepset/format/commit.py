@@ -15,6 +15,7 @@ from keepset.errors import CorruptSnapshotError, NewerFormatError
 from keepset.format.version import FORMAT_VERSION
 
 FOLDER = "commits/"
+LARGEST_NUMBER = 99_999_999
 KINDS = ("append", "complete", "reset", "replace", "repair", "fence")
 # Those that say all there is to know: nothing before them is needed.
 SELF_CONTAINED = ("complete", "reset", "replace", "repair")

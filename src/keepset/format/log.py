@@ -12,6 +12,7 @@ from keepset.core.record import record
 from keepset.errors import CorruptSnapshotError, ObjectMissingError
 from keepset.format.commit import (
     FOLDER,
+    LARGEST_NUMBER,
     SELF_CONTAINED,
     Commit,
     commit_name,
@@ -67,7 +68,8 @@ class LogState:
     over. ``fenced`` are writers that were taken for dead: nothing of theirs may be committed. A
     ``changes`` that is the same as before says that nothing but fences was added, and ``changed_s``
     is when anything else last was. ``last`` is the newest commit, and those below the number
-    ``durable`` are known to survive a power cut. ``removal`` is the commit that says that the
+    ``durable`` are known to survive a power cut. ``anchor`` is the newest one that was part of the
+    log when the log was listed, or when it was added here; None if there was none. ``removal`` is the commit that says that the
     snapshot was removed as a whole, if nothing but fences was added since.
     """
 
@@ -81,6 +83,7 @@ class LogState:
     changed_s: float = 0.0
     last: Commit | None = None
     durable: int = 0
+    anchor: Commit | None = None
     removal: Commit | None = None
 
     @property
@@ -112,6 +115,8 @@ class LogState:
         self.changes += 1
         self.changed_s = commit.created_s
         body = commit.body
+        if "void" in body and self.next_number > int(body["void"]):
+            self.generation = commit.number + 1  # what was taken in before does not count
         self.removal = commit if is_removal(commit) else None
         if commit.kind == "append":
             self._append(commit)
@@ -195,6 +200,7 @@ class Log:
         state = LogState()
         for commit in reversed(recent):
             state.add(commit, f"{self.store.url}/{commit_name(commit.number)}")
+        state.anchor = state.last
         return state
 
     def _recent(self, numbers: list[int]) -> list[Commit]:
@@ -243,9 +249,18 @@ class Log:
 
         False also if the number was free because the snapshot was removed since the state was
         read: then the commit is not part of the log, and the state becomes that of the log.
+
+        An error if that cannot be told because a commit is damaged. Then the new one stays where it
+        is: whether it counts is for a repair to say, which needs no number to be free.
         """
         assert commit.number == state.next_number
         name = commit_name(commit.number)
+        if commit.number > LARGEST_NUMBER:
+            raise CorruptSnapshotError(
+                f"{self.store.url} has a commit of the largest number that there is; drop it with "
+                "`keepset verify --repair`",
+                path=self.store.url,
+            )
         # Tried before it is written: what cannot be read would stop everybody from then on.
         after = replace(state, appends=list(state.appends), fenced=set(state.fenced))
         after.add(commit, f"{self.store.url}/{name}")
@@ -255,23 +270,27 @@ class Log:
             self.store.sync(FOLDER)
         if not self.store.create(name, commit.to_bytes()):
             return False
-        after.durable = after.next_number
-        if not self._follows(state.last, commit.number):
+        after.durable, after.anchor = after.next_number, commit
+        if not self._follows(state.anchor, commit.number):
             self.store.delete([name])
             self._look_again(state)
             return False
         vars(state).update(vars(after))
         return True
 
-    def _follows(self, last: Commit | None, number: int) -> bool:
+    def _follows(self, anchor: Commit | None, number: int) -> bool:
         """Whether a commit that was just created is part of the log.
 
         It is not if its number was free because a removal has deleted the commit that had it. The
-        removal deletes the oldest commits first, so the one that this commit rests on is gone by
-        then. Without one to rest on, what says that the snapshot was removed is found by listing.
+        removal deletes the oldest commits first, so one that was part of the log before is gone by
+        then. The commit right before this one may not be part of the log: its writer may not have
+        looked yet. Without an anchor, what says that the snapshot was removed is found by listing.
         """
-        if last is not None:
-            return self._is_there(last)
+        if anchor is not None:
+            try:
+                return self.read(anchor.number).identity == anchor.identity
+            except ObjectMissingError:
+                return False
         listed = (commit_number(info.name) for info in self.store.list(FOLDER))
         newer = sorted(each for each in listed if each is not None and each > number)
         try:
@@ -319,3 +338,7 @@ class Log:
     def history(self) -> Iterator[Commit]:
         """All commits that there are, from the oldest."""
         return map(self.read, self.numbers())
+
+    def backwards(self) -> Iterator[Commit]:
+        """All commits that there are, from the newest. Those that no reader needs come last."""
+        return map(self.read, reversed(self.numbers()))

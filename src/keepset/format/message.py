@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
 import pyarrow as pa
 
+from keepset.core.cached import cached_property
 from keepset.core.record import record
 
 _PREFIX = 8  # a marker and the length of what describes the message

@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 import zlib
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from keepset.core.cached import cached_property
 from keepset.core.dtypes import Array
 from keepset.core.record import record
 

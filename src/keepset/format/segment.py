@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from functools import cached_property, partial
+from functools import partial
 from itertools import groupby, pairwise
 from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
 
 from keepset.codecs import Codec
+from keepset.core.cached import cached_property
 from keepset.core.checksum import crc32c
 from keepset.core.chunk import Chunk
 from keepset.errors import CorruptSnapshotError

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any
 
+from keepset.core.cached import cached_property
 from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.cursor import Cursor, PositionCursor
 from keepset.core.dtypes import Array

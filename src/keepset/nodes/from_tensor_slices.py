@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from keepset.core.cached import cached_property
 from keepset.core.chunk import Chunk
 from keepset.core.column import Column, column_take, read_only_column, unstack_leaf
 from keepset.core.cursor import Cursor, PositionCursor

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
+from keepset.core.cached import cached_property
 from keepset.core.node import Node, must_run, stage
 from keepset.core.run import Run
 from keepset.core.spec import Spec

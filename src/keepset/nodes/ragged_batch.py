@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import field
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from keepset.core.cached import cached_property
 from keepset.core.chunk import Chunk
 from keepset.core.column import Column, column_batches, stack_leaves
 from keepset.core.dtypes import Array, join_arrays, mixes_text

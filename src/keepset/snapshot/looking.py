@@ -6,9 +6,9 @@ import math
 import os
 from collections import Counter
 from datetime import UTC, datetime
-from functools import cached_property
 from typing import Any, Self
 
+from keepset.core.cached import cached_property
 from keepset.core.dtypes import StringType
 from keepset.core.fingerprint import Facts, facts_from_json
 from keepset.core.lineage import Lineage
@@ -155,7 +155,7 @@ class Snapshot:
             return state.damaged.commit
         if state.appends:
             return state.appends[-1].commit
-        return next((each for each in reversed(self.history) if each.kind != "fence"), None)
+        return next((each for each in self._log.backwards() if each.kind != "fence"), None)
 
     @property
     def created(self) -> datetime | None:

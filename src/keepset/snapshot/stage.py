@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from keepset.core.cached import cached_property
 from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.cursor import Cursor, Lookup, State
 from keepset.core.fingerprint.facts import digest_of

@@ -8,11 +8,11 @@ import time
 from array import array
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from functools import cached_property
 from typing import Final
 
 import numpy as np
 
+from keepset.core.cached import cached_property
 from keepset.core.dtypes import Array
 from keepset.core.fingerprint.facts import digest_of
 from keepset.errors import FingerprintError

@@ -12,12 +12,13 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from typing import Any
 
 import numpy as np
 
 from keepset.core.dtypes import Array, is_text
+from keepset.core.iterate import DatasetIterator
 from keepset.core.ragged import Ragged
 from keepset.core.sparse import Sparse
 from keepset.core.structure import structure_of
@@ -156,38 +157,71 @@ def _arrays(leaf: Any) -> list[Any]:
     return [leaf] if isinstance(leaf, np.ndarray) else []
 
 
-def check_fork(make: Callable[[], Dataset], *, ordered: bool = True) -> None:
+def check_fork(make: Callable[[], Dataset], *, ordered: bool = True, num_threads: int = 0) -> None:
     """Assert that a forked process cannot go on with an iterator, and can begin anew.
 
     The iterator of the parent is not disturbed.
+
+    Args:
+        make: Builds the pipeline anew, from its sources.
+        ordered: Whether two passes that draw the same random numbers agree.
+        num_threads: How many threads of the parent read on while it is forked; 0 to fork while
+            nothing is read.
+
+    Example:
+        >>> check_fork(lambda: Dataset.range(100).map(lambda x: x + 1).prefetch(2), num_threads=4)
     """
     dataset = make()
     state = iter(dataset).state()
-    wanted = _drain(dataset.iterate(state))[0]
+    wanted, error = _drain(dataset.iterate(state))
     iterator = dataset.iterate(state)
-    head = _drain_some(iterator, min(2, len(wanted)))
-    with _forked() as is_child:
-        if is_child:
-            _expect_state_error(lambda: next(iterator))
-            _expect_state_error(iterator.state)
-            iterator.close()
-            (assert_elements_equal if ordered else assert_same_elements)(
-                _drain(dataset.iterate(state))[0], wanted
-            )
-    rest = _drain(iterator)[0]
-    (assert_elements_equal if ordered else assert_same_elements)(head + rest, wanted)
+    taken = [_drain_some(iterator, len(wanted) // 2)]
+    start = threading.Barrier(num_threads + 1)
+
+    def take() -> None:
+        start.wait()
+        taken.append(_drain(iterator)[0])
+
+    threads = [threading.Thread(target=take, daemon=True) for _ in range(num_threads)]
+    with _quick_switches() if threads else nullcontext():
+        for thread in threads:
+            thread.start()
+        start.wait()
+        with _forked() as is_child:
+            if is_child:
+                sys.setswitchinterval(0.005)
+                _check_left_to_parent(iterator, may_be_over=bool(threads))
+                again = _drain(dataset.iterate(state))[0]
+                (assert_elements_equal if ordered else assert_same_elements)(again, wanted)
+        for thread in threads:
+            thread.join(_PATIENCE_S)
+    assert not any(thread.is_alive() for thread in threads), "a thread waits for ever"
+    rest, end = _drain(iterator)
+    found = [element for each in taken for element in each] + rest
+    (assert_elements_equal if ordered and not threads else assert_same_elements)(found, wanted)
+    assert threads or end == error, f"the parent met {end}, not {error}"
 
 
 def _drain_some(iterator: Iterator[Any], count: int) -> list[Any]:
     return [next(iterator) for _ in range(count)]
 
 
-def _expect_state_error(call: Callable[[], Any]) -> None:
+def _check_left_to_parent(iterator: DatasetIterator, may_be_over: bool) -> None:
+    """Assert that an iterator that came with a fork says so, unless its end came before."""
     try:
-        result = call()
+        element = next(iterator)
+        raise AssertionError(f"a forked process got {element!r}, not a StateError")
     except StateError:
+        pass
+    except StopIteration:
+        assert may_be_over, "a forked process found an end where there is none"
+        iterator.state()
         return
-    raise AssertionError(f"a forked process got {result!r}, not a StateError")
+    try:
+        state = iterator.state()
+        raise AssertionError(f"a forked process got {state!r}, not a StateError")
+    except StateError:
+        iterator.close()
 
 
 @contextmanager

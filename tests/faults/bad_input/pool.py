@@ -55,7 +55,6 @@ class Tally:
     def facts(self) -> dict[str, Any]:
         """What is printed, and appended to the file of tallies."""
         return {
-            "harness": "bad input",
             "mutations": self.mutations,
             "kinds": len(self.kinds),
             "read": self.mutations - self.refused,

@@ -23,13 +23,14 @@ class Tally:
         self.counts["switches"] += world.scheduler.switched
         self.counts["kills"] += world.scheduler.kills
         self.counts["faults"] += world.disk.faults_met
+        self.counts["damages"] += len(world.disk.damaged)
         self.counts["pauses"] += sum(len(actor.pauses) for actor in world.plan.actors)
         self.counts["operations"] += len(world.operations)
         self.outcomes.update((each.kind, each.outcome) for each in world.operations)
 
     def facts(self) -> dict[str, object]:
         outcomes = {f"{kind}: {how}": n for (kind, how), n in sorted(self.outcomes.items())}
-        return {"harness": "simulated world", **self.counts, "outcomes": outcomes}
+        return {**self.counts, "outcomes": outcomes}
 
 
 def broken_by(plan: Plan, tally: Tally | None = None) -> str | None:
@@ -64,5 +65,6 @@ def trace(plan: Plan) -> Iterable[str]:
         (each.step, f"commit {each.number}, {each.kind}, by {each.operation}")
         for each in world.disk.journal
     ]
+    events += [(step, f"{name} is damaged") for step, name in world.disk.damaged]
     events += [(step, f"{name} is deleted") for name, step in world.disk.deleted.items()]
     yield from (f"{step:5} {text}" for step, text in sorted(events))

@@ -12,6 +12,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 STEP_S = 0.01
 MOST_STEPS = 20_000
@@ -39,6 +40,40 @@ class Actor:
     resumes_s: float = 0.0
 
 
+class _Worker:
+    """A thread that runs one task after another: to start one costs more than most tasks."""
+
+    idle: ClassVar[list[_Worker]] = []
+
+    def __init__(self) -> None:
+        self._body: Callable[[], None] = lambda: None
+        self._given = threading.Lock()
+        self._given.acquire()
+        self._done = threading.Lock()
+        threading.Thread(target=self._work, daemon=True).start()
+
+    @classmethod
+    def run(cls, body: Callable[[], None]) -> _Worker:
+        worker = cls.idle.pop() if cls.idle else cls()
+        worker._body = body
+        worker._done.acquire()
+        worker._given.release()
+        return worker
+
+    def _work(self) -> None:
+        while True:
+            self._given.acquire()
+            self._body()
+            self._body = lambda: None  # which holds a whole world
+            self._done.release()
+
+    def join(self) -> None:
+        """Wait until the task is done, and let others have the thread."""
+        if self._done.acquire(timeout=_PATIENCE_S):
+            self._done.release()
+            self.idle.append(self)
+
+
 class Task:
     """One thread of an actor."""
 
@@ -49,8 +84,7 @@ class Task:
         self._scheduler, self._body = scheduler, body
         self.baton = threading.Lock()
         self.baton.acquire()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
+        self._worker = _Worker.run(self._run)
 
     def _run(self) -> None:
         self.baton.acquire()
@@ -85,7 +119,7 @@ class Task:
         return None if self.until_s is None else max(self.until_s, self.actor.resumes_s)
 
     def join(self) -> None:
-        self._thread.join(_PATIENCE_S)
+        self._worker.join()
 
 
 class Scheduler:
@@ -98,6 +132,7 @@ class Scheduler:
 
     def __init__(self, switches: Mapping[int, int], salt: int) -> None:
         self._switches, self._salt = switches, salt
+        self.events: dict[int, list[Callable[[], None]]] = {}  # by the step: what happens then
         self.now_s = 1_000_000.0
         self.steps = self.switched = self.kills = 0
         self.tasks: list[Task] = []
@@ -141,6 +176,10 @@ class Scheduler:
 
         self.spawn(network, arrive)
 
+    def at_step(self, step: int, event: Callable[[], None]) -> None:
+        """Have something happen at a step, or at the next one if that is over."""
+        self.events.setdefault(max(step, self.steps + 1), []).append(event)
+
     # What tasks call:
 
     def step(self) -> None:
@@ -171,6 +210,8 @@ class Scheduler:
             raise Killed
         self.steps += 1
         self.now_s += STEP_S
+        for event in self.events.pop(self.steps, ()):
+            event()
         actor.calls += 1
         if actor.calls == actor.kill_at:
             actor.is_dead = True

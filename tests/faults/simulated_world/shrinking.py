@@ -40,6 +40,8 @@ def _smaller(plan: Plan) -> Iterator[Plan]:
         yield replace(plan, faults=faults)
     for late in _without_some(plan.late_lists):
         yield replace(plan, late_lists=late)
+    for damages in _without_some(plan.damages):
+        yield replace(plan, damages=damages)
     for switches in _without_some(plan.switches):
         yield replace(plan, switches=switches)
 

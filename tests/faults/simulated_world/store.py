@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from tests.faults.simulated_world.scheduler import Actor, Scheduler
 
@@ -18,6 +19,9 @@ from keepset.storage.store import ObjectInfo, ObjectWriter, Store, check_name, c
 
 _PAGE = 3  # names that a listing finds at once
 _LATE_S = 2.0  # how long a name may be passed over by late listings
+
+# What may happen to a commit at rest, or to the elements that it names.
+DAMAGES = ("flip", "tear", "tear", "segment")
 
 # What may happen to a call that writes. "after" means that it had its effect all the same; a "late"
 # one has it when the caller has given up.
@@ -46,6 +50,7 @@ class Created:
     number: int
     kind: str
     operation: Operation | None
+    names: frozenset[str]  # of the commit itself and of the segments that it names
 
 
 @dataclass
@@ -63,12 +68,14 @@ class Disk:
     faults: Mapping[tuple[str, int], str]  # by the actor and the number of its write
     late_lists: frozenset[tuple[str, int]]  # by the actor and the number of its listing
     has_views: bool  # whether readers map files, as on a disk, or fetch pieces
+    damages: Mapping[int, tuple[int, str]]  # by how many commits came before: when after, and how
     objects: dict[str, Object] = field(default_factory=dict)
     journal: list[Created] = field(default_factory=list)
     deleted: dict[str, int] = field(default_factory=dict)  # the step when an object was last gone
     writes: dict[str, int] = field(default_factory=dict)
     lists: dict[str, int] = field(default_factory=dict)
     operations: dict[Actor, Operation] = field(default_factory=dict)
+    damaged: list[tuple[int, str]] = field(default_factory=list)  # at which step, what
     has_faults: bool = True
     faults_met: int = 0
 
@@ -89,12 +96,35 @@ class Disk:
 
     def set(self, name: str, data: bytes, actor: Actor, operation: Operation | None) -> None:
         self.objects[name] = Object(data, self.scheduler.now_s, actor)
-        folder, _, file = name.rpartition("/")
-        if folder.endswith("commits"):
-            commit = json.loads(data)
-            kind = "removed" if commit.get("removed") else str(commit["kind"])
-            created = Created(self.scheduler.steps, int(file[:8]), kind, operation)
-            self.journal.append(created)
+        if "/commits/" in name:
+            self._note(name, json.loads(data), operation)
+
+    def _note(self, name: str, commit: dict[str, Any], operation: Operation | None) -> None:
+        """Note a commit in the journal, and what will happen to it."""
+        place, _, file = name.partition("commits/")
+        segments = [place + each["name"] for each in commit.get("manifest", {}).get("segments", ())]
+        kind = "removed" if commit.get("removed") else str(commit["kind"])
+        step = self.scheduler.steps
+        if damage := self.damages.get(len(self.journal)):
+            delay, how = damage
+            victim = segments[0] if how == "segment" and segments else name
+            self.scheduler.at_step(step + delay, lambda: self.damage(victim, how))
+        names = frozenset([name, *segments])
+        self.journal.append(Created(step, int(file[:8]), kind, operation, names))
+
+    def damage(self, name: str, how: str) -> None:
+        """Spoil an object at rest, if it is still there."""
+        found = self.objects.get(name)
+        if found is None or not self.has_faults:
+            return
+        data, middle = found.data, len(found.data) // 2
+        if how == "tear":
+            found.data = data[:middle]
+        elif how == "flip":
+            found.data = data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :]
+        else:
+            found.data = data[:middle] + bytes(len(data) - middle)
+        self.damaged.append((self.scheduler.steps, name))
 
 
 class SimulatedStore(Store):
@@ -142,8 +172,8 @@ class SimulatedStore(Store):
         last = ""
         while True:
             self._disk.scheduler.step()
-            names = sorted(name for name in self._disk.objects if name.startswith(below))
-            page = [name for name in names if name > last][:_PAGE]
+            names = (name for name in self._disk.objects if name.startswith(below) and name > last)
+            page = sorted(names)[:_PAGE]
             if not page:
                 return
             last = page[-1]

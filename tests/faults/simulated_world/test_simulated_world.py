@@ -18,8 +18,10 @@ from tests.faults.simulated_world.plan import Plan, plan_from_json, plan_of
 from tests.faults.simulated_world.runs import Tally, broken_by, trace
 from tests.faults.simulated_world.shrinking import shrunk
 from tests.faults.simulated_world.world import World, patched
+from tests.faults.tally import note_counts
 
 SCHEDULES = int(os.environ.get("KEEPSET_SCHEDULES", "2000"))
+PARTS = 4  # for as many processes as there are
 SEED = int(os.environ.get("KEEPSET_SEED", "0"))
 FOUND = [
     json.loads(line) for line in (Path(__file__).parent / "found.jsonl").read_text().splitlines()
@@ -33,19 +35,19 @@ def _simulated() -> Iterator[None]:
 
 
 @pytest.mark.timeout(max(300, SCHEDULES // 5))
-def test_no_schedule_breaks_the_law(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("part", range(PARTS))
+def test_no_schedule_breaks_the_law(part: int, capsys: pytest.CaptureFixture[str]) -> None:
     tally = Tally()
+    first, last = (SEED + SCHEDULES * each // PARTS for each in (part, part + 1))
     broken = [
         (plan, law)
-        for plan in map(plan_of, range(SEED, SEED + SCHEDULES))
+        for plan in map(plan_of, range(first, last))
         if (law := broken_by(plan, tally)) is not None
     ]
     facts = {**tally.facts(), "broken": len(broken)}
     with capsys.disabled():
         print(f"\n{json.dumps(facts)}")
-    if "KEEPSET_TALLY" in os.environ:
-        with open(os.environ["KEEPSET_TALLY"], "a") as file:
-            file.write(json.dumps(facts) + "\n")
+    note_counts("simulated world", facts)
     assert not broken, _report(*broken[0], [plan.seed for plan, _ in broken])
 
 

@@ -123,10 +123,12 @@ class World:
         self.plan = plan
         self.scheduler = Scheduler(dict(plan.switches), plan.seed)
         faults = {(actor, number): kind for actor, number, kind in plan.faults}
-        self.disk = Disk(self.scheduler, faults, frozenset(plan.late_lists), plan.has_views)
+        damages = {before: (delay, how) for before, delay, how in plan.damages}
+        late = frozenset(plan.late_lists)
+        self.disk = Disk(self.scheduler, faults, late, plan.has_views, damages)
         self.operations: list[Operation] = []
         self.found: dict[int, list[int]] = {}  # by the operation: its elements
-        self.complaints: list[str] = []
+        self.complaints: list[tuple[Operation, str]] = []
         self.acknowledged: list[Operation] = []
         self._data = PIPELINE
 
@@ -176,7 +178,7 @@ class World:
         except KeepsetError as error:
             operation.outcome = type(error).__name__
             if isinstance(error, CorruptSnapshotError | NewerFormatError):
-                self.complaints.append(f"{job} of {actor.name}: {error}")
+                self.complaints.append((operation, f"{job} of {actor.name}: {error}"))
         operation.end = self.scheduler.steps
         if operation.outcome == "ok" and job == "save":
             self.acknowledged.append(operation)

@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 
 import keepset as ks
 from keepset.core.ranges import ranges_of
-from keepset.errors import CorruptSnapshotError, PendingSnapshotError
+from keepset.errors import CorruptSnapshotError, PendingSnapshotError, SnapshotMissingError
+from keepset.format.commit import Commit
 from keepset.format.log import Log
 from keepset.snapshot.upkeep.checking import Report, check_snapshot
+from keepset.snapshot.upkeep.removing import remove_snapshot
 from keepset.snapshot.upkeep.repairing import repair_snapshot
 from keepset.snapshot.writing import first_pass
 from keepset.snapshot.writing.lease import Lease
@@ -242,6 +244,127 @@ def test_a_damaged_commit_is_dropped_and_what_came_before_counts(tmp_path: Path)
     repair = repair_snapshot(store, report)
     assert repair.dropped_commits == ("commits/00000001.json",)
     assert len(list(ks.load(tmp_path))) == 10
+    # It stays, and its number stays taken: the repair is a commit behind it.
+    newest = Log(store).read(2)
+    assert (newest.kind, newest.body["void"]) == ("replace", 1)
+    again = check_snapshot(store)
+    assert again.is_sound
+    assert [damage.is_void for damage in again.damages] == [True]
+    ks.Dataset.range(30).save(tmp_path)
+    assert Log(store).numbers() == [0, 1, 2, 3]
+    assert next(Log(store).backwards()).number == 3
+
+
+def test_a_repair_by_an_old_report_does_not_undo_a_newer_save(tmp_path: Path) -> None:
+    ks.Dataset.range(10).save(tmp_path)
+    ks.Dataset.range(20).save(tmp_path)
+    flip(tmp_path / "commits" / "00000001.json", 30)
+    store = open_store(tmp_path)
+    old = check_snapshot(store)
+    repair_snapshot(store, check_snapshot(store))
+    ks.Dataset.range(30).save(tmp_path)
+    with pytest.raises(PendingSnapshotError, match="verify it again"):
+        repair_snapshot(store, old)
+    assert len(list(ks.load(tmp_path))) == 30
+
+
+def test_a_save_from_before_the_damage_does_not_take_a_dropped_number(tmp_path: Path) -> None:
+    """A commit that is damaged may have fenced it, which cannot be told any more."""
+    ks.Dataset.range(10).save(tmp_path)
+    store = open_store(tmp_path)
+    log = Log(store)
+    state = log.state()
+    ks.Dataset.range(20).save(tmp_path)
+    flip(tmp_path / "commits" / "00000001.json", 30)
+    repair_snapshot(store, check_snapshot(store))
+    assert not log.add(state, Commit(1, "reset", "0" * 16, 0.0, {"generation": 9}))
+    with pytest.raises(CorruptSnapshotError, match=r"00000001\.json"):
+        log.follow(state)
+    assert len(list(ks.load(tmp_path))) == 10
+
+
+def test_a_commit_behind_one_that_was_damaged_stays_for_a_repair(tmp_path: Path) -> None:
+    """If it were taken back, a repair that has looked at it would have said too much."""
+    ks.Dataset.range(10).save(tmp_path)
+    store = open_store(tmp_path)
+    log = Log(store)
+    state = log.state()
+    flip(tmp_path / "commits" / "00000000.json", 30)
+    reset = Commit(1, "reset", "0" * 16, 0.0, {"generation": 2})
+    with pytest.raises(CorruptSnapshotError, match=r"00000000\.json"):
+        log.add(state, reset)
+    assert check_snapshot(store).is_sound
+    assert log.state().last == log.read(1)
+
+
+def test_an_unfinished_pass_goes_on_behind_a_damaged_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(first_pass, "_FIRST_COMMIT_S", 0.0)
+    for stop in (100, 150):
+        list(kept(tmp_path, Computed()).take(stop))
+    newest = max((tmp_path / "f" / "commits").iterdir())
+    flip(newest, 30)
+    store = of_pipeline(tmp_path)
+    repair_snapshot(store, check_snapshot(store))
+    elements = check_snapshot(store).elements
+    assert elements >= 100
+    with pytest.raises(PendingSnapshotError, match=f"not finished: {elements} elements"):
+        ks.load(tmp_path)
+    computed = Computed()
+    assert xs(kept(tmp_path, computed)) == list(range(COUNT))
+    # One element is compared with what is kept.
+    assert min(computed.seen) >= elements - 1
+
+
+def test_where_all_commits_are_damaged_nothing_is_left(tmp_path: Path) -> None:
+    ks.Dataset.range(10).save(tmp_path)
+    flip(tmp_path / "commits" / "00000000.json", 30)
+    store = open_store(tmp_path)
+    repair_snapshot(store, check_snapshot(store))
+    with pytest.raises(SnapshotMissingError):
+        ks.load(tmp_path)
+    ks.Dataset.range(20).save(tmp_path)
+    assert len(list(ks.load(tmp_path))) == 20
+    assert Log(store).numbers() == [0, 1, 2]
+
+
+def test_an_empty_data_set_is_still_there_behind_a_damaged_commit(tmp_path: Path) -> None:
+    ks.Dataset.range(0).save(tmp_path)
+    ks.Dataset.range(10).save(tmp_path)
+    flip(tmp_path / "commits" / "00000001.json", 30)
+    store = open_store(tmp_path)
+    repair_snapshot(store, check_snapshot(store))
+    assert list(ks.load(tmp_path)) == []
+
+
+def test_what_was_removed_stays_removed(tmp_path: Path) -> None:
+    ks.Dataset.range(10).save(tmp_path)
+    store = open_store(tmp_path)
+    remove_snapshot(store)
+    ks.Dataset.range(20).save(tmp_path)
+    flip(tmp_path / "commits" / "00000002.json", 30)
+    repair_snapshot(store, check_snapshot(store))
+    assert Log(store).state().removal is not None
+    with pytest.raises(SnapshotMissingError):
+        ks.load(tmp_path)
+
+
+def test_who_reads_along_does_not_mix_what_a_repair_has_dropped(tmp_path: Path) -> None:
+    list(kept(tmp_path, Computed()).take(50))
+    list(kept(tmp_path, Computed()).take(100))
+    store = of_pipeline(tmp_path)
+    log = Log(store)
+    beside, behind = log.state(), log.state()
+    behind.next_number, behind.last = 1, log.read(0)  # of one that has read no further
+    flip(tmp_path / "f" / "commits" / "00000001.json", 30)
+    repair_snapshot(store, check_snapshot(store))
+    generation = beside.generation
+    log.follow(beside)
+    assert beside.damaged is not None
+    assert beside.generation != generation
+    with pytest.raises(CorruptSnapshotError):
+        log.follow(behind)
 
 
 def test_a_damaged_commit_that_nobody_needs_is_told_and_left(tmp_path: Path) -> None:

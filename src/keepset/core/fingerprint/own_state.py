@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from keepset.core.arrays import Lent
+from keepset.core.cached import cached_property
 from keepset.core.fingerprint.callable_methods import MAKING, methods_of, running, unwrapped
 from keepset.core.fingerprint.effects import ANY_KEY, Call, Write
 from keepset.core.fingerprint.functions import effects_of_function
@@ -145,7 +146,7 @@ class _Search:
         self._targets = Targets(effects_of_function)
         self._seen: set[Any] = set()
 
-    @functools.cached_property
+    @cached_property
     def _instances(self) -> dict[type, list[Any]]:
         """The objects of the user's classes, by each class that they belong to."""
         found: dict[type, list[Any]] = defaultdict(list)
@@ -156,7 +157,7 @@ class _Search:
                     found[base].append(vertex.value)
         return found
 
-    @functools.cached_property
+    @cached_property
     def _arrays(self) -> dict[int, list[int]]:
         """The ids of the arrays that share memory, by what owns it."""
         found: dict[int, list[int]] = defaultdict(list)

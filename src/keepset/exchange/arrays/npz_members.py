@@ -7,12 +7,12 @@ import struct
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cached_property
 from typing import BinaryIO, Final, cast
 
 import numpy as np
 from isal import isal_zlib
 
+from keepset.core.cached import cached_property
 from keepset.core.dtypes import Array
 from keepset.errors import InvalidArgumentError, KeepsetError
 from keepset.exchange.arrays.npy_header import ArrayPlace, Header, read_header

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from typing import Any, BinaryIO, Final
 
 import pyarrow as pa
 
+from keepset.core.cached import cached_property
 from keepset.core.chunk import Chunk
 from keepset.core.dtypes import Array
 from keepset.core.node import stage

@@ -11,11 +11,11 @@ import os
 import threading
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from functools import cached_property
 from typing import Any, ClassVar, Final
 
 import numpy as np
 
+from keepset.core.cached import cached_property
 from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.cursor import Cursor, State
 from keepset.core.dtypes import Array

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from keepset.core.cached import cached_property
 from keepset.core.dtypes import string
 from keepset.core.node import Node, stage
 from keepset.core.run import Run

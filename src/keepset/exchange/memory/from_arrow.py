@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 
+from keepset.core.cached import cached_property
 from keepset.core.chunk import Chunk
 from keepset.core.cursor import Cursor, GatherCursor
 from keepset.core.dtypes import Array

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from keepset.core.cached import cached_property
 from keepset.core.dtypes import as_dtype
 from keepset.core.node import stage
 from keepset.errors import ElementError, InvalidArgumentError

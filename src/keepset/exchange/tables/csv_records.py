@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
+from keepset.core.cached import cached_property
 from keepset.core.dtypes import Array
 
 

@@ -6,13 +6,13 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from functools import cached_property
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pa_json
 
+from keepset.core.cached import cached_property
 from keepset.core.dtypes import as_dtype
 from keepset.core.node import stage
 from keepset.exchange.arrow.leaves import is_list, is_text

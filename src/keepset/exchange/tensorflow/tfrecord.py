@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any, ClassVar, Final
 
 import numpy as np
 
+from keepset.core.cached import cached_property
 from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.cursor import Cursor, State
 from keepset.core.dtypes import Array, string

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import zlib
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from keepset.core.cached import cached_property
 from keepset.core.dtypes import Array
 from keepset.core.fingerprint.facts import digest_of
 from keepset.errors import ObjectMissingError

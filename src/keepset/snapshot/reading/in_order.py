@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from bisect import bisect_right
-from functools import cached_property
 
 import numpy as np
 
+from keepset.core.cached import cached_property
 from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.dtypes import Array
 from keepset.core.several import Several

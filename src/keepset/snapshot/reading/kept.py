@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from keepset.core.cached import cached_property
 from keepset.core.chunk import EMPTY, Chunk, concat
 from keepset.core.dtypes import Array
 from keepset.core.spec import Spec, structure_and_leaves

@@ -214,6 +214,8 @@ def _folder_of(store: Store, fingerprint: str | None, *, may_be_direct: bool) ->
 def _version(store: Store, state: LogState) -> Version:
     if state.version is not None:
         return state.version
+    if state.damaged is not None and not state.damaged.chunks and state.damaged.resume is not None:
+        raise _unfinished(store, state.damaged.manifest.elements)
     if state.damaged is not None:
         count = sum(map(len, state.damaged.manifest.positions(state.damaged.chunks).values()))
         raise PendingSnapshotError(
@@ -221,10 +223,14 @@ def _version(store: Store, state: LogState) -> Version:
             "the pipeline that writes it, which computes only these"
         )
     if state.appends:
-        raise PendingSnapshotError(
-            f"{store.url} is not finished: {state.appends[-1].stop} elements are kept so far; run "
-            "the pipeline that writes it to the end, or load(path, wait=True)"
-        )
+        raise _unfinished(store, state.appends[-1].stop)
     if state.removal is not None:
         raise SnapshotMissingError(f"nothing is kept at {store.url}; it was removed")
     raise SnapshotMissingError(f"{store.url} was begun and holds no element yet")
+
+
+def _unfinished(store: Store, elements: int) -> PendingSnapshotError:
+    return PendingSnapshotError(
+        f"{store.url} is not finished: {elements} elements are kept so far; run the pipeline that "
+        "writes it to the end, or load(path, wait=True)"
+    )

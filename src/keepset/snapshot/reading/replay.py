@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from keepset.core.cached import cached_property
 from keepset.core.chunk import Chunk
 from keepset.core.cursor import Cursor, GatherCursor, Lookup, PositionCursor
 from keepset.core.dtypes import Array

@@ -27,6 +27,7 @@ class Damage:
     """Something that can no longer be trusted: an object, where in it, and what it costs.
 
     ``chunk`` is its place in the manifest, if it is one. What is not ``is_needed`` costs nothing.
+    An old commit ``is_void`` if a newer one says all there is to know: it may stay as it is.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Damage:
     chunk: int | None = None
     elements: Ranges = ()
     is_needed: bool = True
+    is_void: bool = False
 
     def __str__(self) -> str:
         at = "" if self.byte is None else f" at byte {self.byte}"
@@ -61,7 +63,7 @@ class Report:
 
     @property
     def is_sound(self) -> bool:
-        return not self.damages
+        return all(damage.is_void for damage in self.damages)
 
     @property
     def manifest(self) -> Manifest:
@@ -169,6 +171,7 @@ def _fold_below(
         except CorruptSnapshotError as error:
             what = f"it says something that cannot be ({error.__cause__})"
             return LogState(), Damage(commit_name(commit.number), what)
+    state.anchor = state.last
     return state, None
 
 
@@ -180,7 +183,7 @@ def _log_damages(
     broken = (commit for commit in commits.values() if isinstance(commit, Damage))
     for damage in (*_gaps(commits).values(), *broken):
         is_needed = damage.name in found or _number_of(damage) >= usable
-        found[damage.name] = replace(damage, is_needed=is_needed)
+        found[damage.name] = replace(damage, is_needed=is_needed, is_void=not is_needed)
     yield from sorted(found.values(), key=_number_of)
 
 

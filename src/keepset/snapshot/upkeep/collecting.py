@@ -218,7 +218,7 @@ def _is_of_a_pipeline(store: Store) -> bool:
     try:
         if Log(store).state().removal is not None:
             return False
-        for commit in reversed(list(Log(store).history())):
+        for commit in Log(store).backwards():
             if commit.kind in ("append", "complete", "repair"):
                 return "fingerprint" in commit.body
     except KeepsetError:

@@ -1,16 +1,20 @@
-"""Repairing: what is damaged is dropped, and nothing else."""
+"""Repairing: what is damaged is dropped, and nothing else.
+
+A repair is a commit like any other. If commits are damaged, it comes behind them and says all that
+they leave, so that no reader needs them. They stay where they are: a number that became free could
+be taken by a writer that was paused since, and deleted by a repair that was.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
 from typing import Any
 
 from keepset.core.ranges import Ranges, ranges_of, ranges_text
 from keepset.errors import PendingSnapshotError
-from keepset.format.commit import FOLDER, Commit, commit_name
+from keepset.format.commit import FOLDER, LARGEST_NUMBER, Commit, commit_name
 from keepset.format.log import Log, LogState
 from keepset.format.manifest import Manifest
 from keepset.format.readers import readers_of
@@ -27,8 +31,7 @@ class Repair:
     """What was done.
 
     ``computed_again`` says whether the next run of the pipeline brings the dropped elements back;
-    those of a saved data set are gone. ``rewritten`` are segments whose elements were all sound,
-    ``forgotten`` are old commits that were sound, but behind which one was missing.
+    those of a saved data set are gone. ``rewritten`` are segments whose elements were all sound.
     """
 
     url: str
@@ -36,16 +39,12 @@ class Repair:
     dropped: Ranges
     rewritten: tuple[str, ...]
     computed_again: bool
-    forgotten: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         lines = []
         if self.dropped_commits:
             names = ", ".join(self.dropped_commits)
             lines.append(f"dropped from the log: {names}; what came before them counts again")
-        if self.forgotten:
-            names = ", ".join(self.forgotten)
-            lines.append(f"removed from the log: {names}; nothing depended on them")
         if self.rewritten:
             lines.append(f"written anew, with all their elements: {', '.join(self.rewritten)}")
         if self.dropped:
@@ -69,23 +68,15 @@ def repair_snapshot(store: Store, report: Report) -> Repair:
         raise PendingSnapshotError(
             f"{store.url} is being written by {holder}; wait until that has ended, then repair"
         )
-    # Newest first, so that there is never a gap.
-    unusable = [commit_name(n) for n in sorted(report.commits, reverse=True) if n >= report.usable]
-    for name in unusable:
-        store.delete([name])
-    # Nothing depends on what is older than a gap that is left.
-    below = [n for n in report.commits if n < report.usable]
-    gap = max((after for before, after in pairwise(below) if after > before + 1), default=0)
-    forgotten = tuple(commit_name(n) for n in below if n < gap)
-    for name in forgotten:
-        store.delete([name])
     recipes = [damage.name for damage in report.damages if damage.name.startswith(RECIPES)]
-    store.delete(recipes)
-    # Before anything is added, so that no dropped commit comes back behind the new one, and before
-    # this returns, so that what is called repaired stays so after a power cut.
-    for folder, deleted in ((FOLDER, (*unusable, *forgotten)), (RECIPES, recipes)):
-        if deleted:
-            store.sync(folder)
+    if recipes:
+        store.delete(recipes)
+        store.sync(RECIPES)  # what is called repaired stays so after a power cut
+    void = [number for number in report.commits if number >= report.usable]
+    if void and void[-1] == LARGEST_NUMBER:
+        # No writer has come so far, and no commit has a place behind it.
+        store.delete([commit_name(LARGEST_NUMBER)])
+        store.sync(FOLDER)
     manifest, state = report.manifest, report.state
     bad = {damage.chunk for damage in report.damages if damage.chunk is not None}
     bad |= set() if state.damaged is None else set(state.damaged.chunks)
@@ -98,18 +89,21 @@ def repair_snapshot(store: Store, report: Report) -> Repair:
         if manifest.segments[chunk.segment].entry.name in names and n not in bad
     ]
     dropped = ranges_of(manifest.positions(numbers).values())
-    is_computed = _is_of_a_pipeline(state)
-    if sound or any(damage.chunk is not None for damage in report.damages):
+    left = [number for number in report.commits if number != LARGEST_NUMBER]
+    is_log_damaged = any(number >= report.usable for number in left)
+    if is_log_damaged or sound or any(damage.chunk is not None for damage in report.damages):
         whole = _rewritten(store, manifest, sound, run)
-        _commit(Log(store), state, run, whole, numbers, dropped, is_computed)
+        kind, body = _what_is_left(state, whole, numbers, dropped)
+        if is_log_damaged:
+            body["void"] = report.usable
+        _commit(Log(store), replace(state, next_number=left[-1] + 1), kind, run, body)
     rewritten = {manifest.segments[manifest.chunks[n].segment].entry.name for n in sound}
     return Repair(
         store.url,
-        tuple(reversed(unusable)),
+        tuple(map(commit_name, void)),
         dropped,
         tuple(sorted(rewritten)),
-        is_computed,
-        forgotten,
+        _is_of_a_pipeline(state),
     )
 
 
@@ -136,15 +130,12 @@ def _rewritten(store: Store, manifest: Manifest, numbers: Sequence[int], run: st
         segments.abort()
 
 
-def _commit(
-    log: Log,
-    state: LogState,
-    run: str,
-    manifest: Manifest,
-    numbers: Sequence[int],
-    dropped: Ranges,
-    is_computed: bool,
-) -> None:
+def _what_is_left(
+    state: LogState, manifest: Manifest, numbers: Sequence[int], dropped: Ranges
+) -> tuple[str, dict[str, Any]]:
+    """The kind and the body of a commit that says all there is to know."""
+    if state.is_empty:
+        return "reset", _nothing_left(state, "its log was damaged")
     base = _base(state)
     body: dict[str, Any] = {
         key: base.body[key]
@@ -152,24 +143,37 @@ def _commit(
         if key in base.body
     }
     kind = "repair"
-    if not is_computed:
-        kind = "replace"
-        manifest = manifest.without(numbers)
-        body["dropped"] = dropped
-        if not manifest.elements:
+    if not _is_of_a_pipeline(state):
+        kind, manifest = "replace", manifest.without(numbers)
+        if dropped:
+            body["dropped"] = dropped
+        if dropped and not manifest.elements:
             # Nothing is left, which is not the same as an empty data set.
-            kind, reason = "reset", "all its elements were damaged"
-            body = {"generation": state.generation + 1, "reason": reason}
+            return "reset", _nothing_left(state, "all its elements were damaged")
     elif state.version is not None and not numbers:
         kind = "complete"
     else:
         body |= {"damaged": list(numbers), "resume": _resume(state)}
-    if kind != "reset":
-        body["manifest"] = manifest.to_json()
-    commit = Commit(state.next_number, kind, run, time.time(), body)
+    return kind, body | {"manifest": manifest.to_json()}
+
+
+def _nothing_left(state: LogState, reason: str) -> dict[str, Any]:
+    # What was removed stays so.
+    return dict(state.removal.body) if state.removal is not None else {"reason": reason}
+
+
+def _commit(log: Log, state: LogState, kind: str, run: str, body: dict[str, Any]) -> None:
+    """Add the commit behind all that are there, damaged ones too: their numbers stay taken.
+
+    So whatever was written, removed or repaired since the report was made is in its way.
+    """
+    number = state.next_number
+    if kind == "reset":
+        body["generation"] = number + 1
+    commit = Commit(number, kind, run, time.time(), body)
     if not log.still_has(state, set()) or not log.add(state, commit):
         raise PendingSnapshotError(
-            f"{log.store.url} was changed by somebody else while it was repaired; verify it again"
+            f"{log.store.url} was changed by another process while it was repaired; verify it again"
         )
 
 

@@ -54,8 +54,10 @@ def fill_damaged(
     if damaged.resume is not None:
         kind = "append"
         body |= {"part": 0, "start": 0, "stop": filled.elements, "resume": damaged.resume}
-    # If somebody else was ahead, what that one says counts.
-    log.extend(state, kind, run, body)
+    if not log.extend(state, kind, run, body):
+        # What another writer was ahead with counts. If a commit was damaged meanwhile, this is an
+        # error now: the caller would try for ever.
+        log.state()
     return True
 
 
@@ -77,7 +79,7 @@ def _known_places(log: Log, damaged: Damaged) -> list[tuple[int, dict[str, Any]]
             commit = log.read(number)
         except CorruptSnapshotError:
             break  # what is older may belong to another generation
-        if commit.kind == "reset":
+        if commit.kind == "reset" or "void" in commit.body:
             break
         if commit.kind == "append":
             try:

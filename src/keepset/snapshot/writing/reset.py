@@ -11,7 +11,11 @@ from keepset.snapshot.writing.run_id import new_run_id
 
 def add_reset(log: Log, state: LogState, reason: str) -> None:
     """Begin a new generation, behind whatever others commit meanwhile."""
-    body = {"generation": state.generation + 1, "reason": reason}
-    while not log.add(state, Commit(state.next_number, "reset", new_run_id(), time.time(), body)):
+    while not log.add(state, _reset(state.next_number, reason)):
         log.follow(state)
-        body = {"generation": state.generation + 1, "reason": reason}
+
+
+def _reset(number: int, reason: str) -> Commit:
+    # Larger than that of any reset before, also of those that the state does not go back to.
+    body = {"generation": number + 1, "reason": reason}
+    return Commit(number, "reset", new_run_id(), time.time(), body)
