@@ -5,8 +5,9 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
+from contextvars import Context, copy_context
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 from weakref import WeakSet
@@ -77,6 +78,9 @@ class Session:
         self.handed: Mapping[str, Any] = handed or {}
         inherited = options or (NO_OPTIONS if outer is None else outer.options)
         self.options: Options = inherited.merge(root.options())
+        # Functions of the user see its variables in every thread, as they see those of the thread
+        # that began the pass. A thread enters a copy: no two threads can be in one context.
+        self.context: Context = copy_context() if outer is None else outer.context
         self.draws: dict[str, list[int]] = {}
         self._known = draws or {}
         self._sources: dict[str, Randomness] = {}
@@ -197,7 +201,10 @@ class _Below(Session):
             for k, v in outer.handed.items()
             if k == inside[0] or k.startswith(inside[1])
         }
-        super().__init__(root, draws, outer, handed=handed)
+        known = None if draws is None else draws_by_place(root, draws)
+        super().__init__(root, known, outer, handed=handed)
+        # The identity of what is stored was taken just now, perhaps long after the pass began.
+        self.context = copy_context()
 
     def resource(self, key: object, make: Callable[[], R]) -> R:
         # Workers are those of the whole pass: a repetition uses the ones that are there.
@@ -211,6 +218,31 @@ class _Below(Session):
             return list(self._known[where])
         seed, _ = self._within.session.draws[f"{self._within.where}{where}"]
         return [seed, earlier]
+
+
+def _counted_places(node: Node, where: str = "", counted: str = "") -> Iterator[tuple[str, str]]:
+    """The place of each random stage, and the one it has if stages that do not count are left out.
+
+    A stage with randomness of its own is never left out, so that no two of them share a place.
+    """
+    if node.randomness is not None:
+        yield where, counted
+    is_left_out = node.is_passed_over and node.randomness is None and len(node.inputs) == 1
+    for i, parent in enumerate(node.inputs):
+        yield from _counted_places(
+            parent, f"{where}.{i}", counted if is_left_out else f"{counted}.{i}"
+        )
+
+
+def counted_draws(root: Node, draws: Mapping[str, list[int]]) -> dict[str, list[int]]:
+    """Draws to be stored: by places that a prefetch, which may come and go, does not move."""
+    return {counted: list(draws[where]) for where, counted in _counted_places(root)}
+
+
+def draws_by_place(root: Node, stored: Mapping[str, list[int]]) -> dict[str, list[int]]:
+    """Stored draws by the places that the stages have in this pipeline."""
+    places = _counted_places(root)
+    return {where: list(stored[counted]) for where, counted in places if counted in stored}
 
 
 class Run(NamedTuple):
@@ -279,7 +311,7 @@ def start_below(root: Node, within: Run, draws: dict[str, list[int]] | None = No
     Args:
         root: The last stage before the snapshot.
         within: The view that the snapshot has of this stage.
-        draws: Those of the pass that stored the beginning, if they are to be drawn again.
+        draws: The stored ones of the pass that stored the beginning, if it is to go on.
     """
     session = _Below(root, within, draws)
     within.session.on_close(session.close)

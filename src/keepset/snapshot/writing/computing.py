@@ -14,7 +14,7 @@ from keepset.core.cursor import Marked
 from keepset.core.dtypes import Array
 from keepset.core.node import Node
 from keepset.core.pace import Pace
-from keepset.core.run import Run, start_below
+from keepset.core.run import Run, counted_draws, start_below
 from keepset.core.warn import warn_user
 from keepset.errors import StateError, StorageError
 from keepset.format.log import Append
@@ -29,6 +29,7 @@ from keepset.snapshot.identity.pass_identity import (
 from keepset.snapshot.reading.kept import Kept
 from keepset.snapshot.writing.filling import are_same
 from keepset.snapshot.writing.first_pass import FirstPass
+from keepset.snapshot.writing.resume_state import counted_state, state_for
 from keepset.snapshot.writing.sharding import shards_of
 from keepset.snapshot.writing.staging import frozen
 
@@ -163,7 +164,7 @@ class Computing:
             self._finish(first)
             return
         # The place is noted now and not when it is needed: by then a read may have failed.
-        first.add(chunk, shards, self._upstream.before_last())
+        first.add(chunk, shards, counted_state(self._node, self._upstream.before_last()))
         if self._is_first and self._identity is not None:
             self._is_first = False
             self._identity.note_first_element()
@@ -233,8 +234,8 @@ class Computing:
 
     @property
     def draws(self) -> dict[str, list[int]]:
-        """The seeds of the stages before the snapshot, by their places as seen from there."""
-        return dict(self._run.session.draws)
+        """The seeds of the stages before the snapshot, by places that are to be stored."""
+        return counted_draws(self._node, self._run.session.draws)
 
     def _stop_keeping(self, commit: bool) -> None:
         first, self._pass = self._pass, None
@@ -326,10 +327,10 @@ def computing_behind(node: Node, last: Append, kept: Kept, within: Run) -> Compu
     is_same = False
     try:
         try:
-            upstream.restore(last.resume["state"])
+            upstream.restore(state_for(node, last.resume["state"]))
         except (StateError, LookupError, TypeError, ValueError) as error:
-            # An error in a function of the user says where it was. Else it is the state: workers
-            # or a prefetch were added since, which do not count, and have states of their own.
+            # An error in a function of the user says where it was. Else it is the state: workers,
+            # or a prefetch between other stages, were added since and have states of their own.
             if hasattr(error, "__notes__"):
                 raise
             upstream.close()
@@ -340,7 +341,8 @@ def computing_behind(node: Node, last: Append, kept: Kept, within: Run) -> Compu
         again = upstream.read(1)
         # Seeds are known by the places of their stages. If those have moved, others were drawn,
         # and one element that is the same by chance proves nothing.
-        if not run.session.draws.keys() <= (last.resume.get("draws") or {}).keys():
+        drawn = counted_draws(node, run.session.draws)
+        if drawn.keys() != (last.resume.get("draws") or {}).keys():
             return None
         place = kept.rows_at(np.array([last.stop - 1]))
         is_same = len(again) == 1 and are_same(again, kept.gather(place))

@@ -11,13 +11,14 @@ from keepset.core.chunk import EMPTY, Chunk, concat
 from keepset.core.cursor import Marked
 from keepset.core.dtypes import Array
 from keepset.core.node import Node
-from keepset.core.run import start
+from keepset.core.run import draws_by_place, start
 from keepset.core.spec import common_supertype, spec_of
 from keepset.errors import CorruptSnapshotError, ElementError, StateError
 from keepset.format.layout import Layout
 from keepset.format.log import Damaged, Log, LogState
 from keepset.format.manifest import Manifest
 from keepset.snapshot.reading.kept import Kept
+from keepset.snapshot.writing.resume_state import state_for
 from keepset.snapshot.writing.segments import Segments
 from keepset.snapshot.writing.staging import copied
 
@@ -123,11 +124,12 @@ class _Upstream:
 
     def _begin(self, at: int, resume: dict[str, Any]) -> None:
         self.close()
-        self._run = start(self._node, resume["draws"]).in_order()
+        draws = draws_by_place(self._node, resume["draws"] or {})
+        self._run = start(self._node, draws).in_order()._replace(computes_anew=True)
         self._cursor = Marked(self._node.cursor(self._run))
         self._at = at
         if resume["state"] is not None:
-            self._cursor.restore(resume["state"])
+            self._cursor.restore(state_for(self._node, resume["state"]))
 
     def close(self) -> None:
         if self._cursor is not None:
