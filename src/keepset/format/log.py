@@ -69,8 +69,9 @@ class LogState:
     ``changes`` that is the same as before says that nothing but fences was added, and ``changed_s``
     is when anything else last was. ``last`` is the newest commit, and those below the number
     ``durable`` are known to survive a power cut. ``anchor`` is the newest one that was part of the
-    log when the log was listed, or when it was added here; None if there was none. ``removal`` is the commit that says that the
-    snapshot was removed as a whole, if nothing but fences was added since.
+    log when the log was listed, or when it was added here; None if there was none. ``removal`` is
+    the commit that says that the snapshot was removed as a whole, if nothing but fences was added
+    since.
     """
 
     next_number: int = 0

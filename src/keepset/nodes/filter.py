@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any, ClassVar
 
+from keepset.core.cached import cached_property
 from keepset.core.node import UNKNOWN, Node, stage
 from keepset.core.run import Run
 from keepset.core.spec import Spec

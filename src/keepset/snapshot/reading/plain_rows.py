@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from keepset.core.cached import cached_property
 from keepset.core.chunk import Chunk
 from keepset.core.column import Column
 from keepset.core.dtypes import Array, text_array
