@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from keepset.core.fingerprint.blind import Blind
 from keepset.core.fingerprint.difference import Difference, changed_versions, differences
+from keepset.core.fingerprint.empty_caches import EmptyCaches
 from keepset.core.fingerprint.facts import (
     Facts,
     combine,
@@ -20,6 +21,7 @@ from keepset.core.fingerprint.value import fingerprint_of_value, fingerprints_of
 __all__ = [
     "Blind",
     "Difference",
+    "EmptyCaches",
     "Facts",
     "Ignore",
     "Moment",

@@ -3,8 +3,8 @@
 What such a cache holds follows from the function that made it, so it need not count. That is no
 longer so once it is changed: a vocabulary behind ``@cache def vocabulary(): return {}`` that the
 program fills. Nothing tells a value that was changed from one that was made so, except its history:
-one that appeared while a pass ran, and is still as it was then, was made by the functions of the
-pass. All others count.
+one that appeared while functions of a pass ran, and is still as it was then, was made by them. All
+others count.
 
 Of cached functions only those without arguments are looked at, which hold one value for the whole
 program. The others are memos: tables of results that are not changed.
@@ -17,7 +17,7 @@ import collections
 import functools
 import gc
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import FunctionType, ModuleType
@@ -27,6 +27,7 @@ import numpy as np
 
 from keepset.core.fingerprint.mask import Mask
 from keepset.core.fingerprint.origin import is_library_class
+from keepset.core.fingerprint.plain import token
 from keepset.core.fingerprint.sketch import Part
 from keepset.core.fingerprint.vertex import Vertex
 from keepset.core.fingerprint.writers import is_random_generator
@@ -39,9 +40,30 @@ _CONTAINERS = (list, dict, set, collections.deque, bytearray, array.array, np.nd
 # What holds a value, and the name of it: the id of a cached function or of an object.
 Place = tuple[int, str]
 
-# Of each value that appeared while a pass ran, the digest that it had then; None for the others.
-_known: dict[Place, tuple[Callable[[], Any], bytes | None]] = {}
+
+class _History:
+    """What is known of a value that a cache holds.
+
+    Attributes:
+        owner: Gives what holds it, as long as that lives.
+        content: The digest of its data when functions had made it; None if that is not known.
+        digest: The digest in a graph in which it was as it was made: if it is the same again,
+            nothing else has to be compared.
+    """
+
+    __slots__ = ("content", "digest", "owner")
+
+    def __init__(self, owner: Callable[[], Any], content: bytes | None) -> None:
+        self.owner, self.content = owner, content
+        self.digest: bytes | None = None
+
+
+_known: dict[Place, _History] = {}
 _MOST_KNOWN: Final = 10_000
+# Told of each cache that holds nothing yet: what holds the value, its name, the table, the key.
+OnEmpty = Callable[[Any, str, dict[Any, Any], Any], None]
+_on_empty: ContextVar[OnEmpty | None] = ContextVar("on_empty", default=None)
+_counts_none: ContextVar[bool] = ContextVar("counts_none", default=False)
 _runs_pass: ContextVar[bool] = ContextVar("runs_pass", default=False)
 _counts_all: ContextVar[bool] = ContextVar("counts_all", default=False)
 _as_made: ContextVar[frozenset[Place]] = ContextVar("as_made", default=frozenset())
@@ -65,6 +87,26 @@ def counting_results() -> Iterator[None]:
         yield
     finally:
         _counts_all.reset(token)
+
+
+@contextmanager
+def without_results() -> Iterator[None]:
+    """Count no values that caches hold."""
+    token = _counts_none.set(True)
+    try:
+        yield
+    finally:
+        _counts_none.reset(token)
+
+
+@contextmanager
+def finding_empty(on_empty: OnEmpty) -> Iterator[None]:
+    """Let walks tell which caches they meet that hold nothing yet."""
+    token = _on_empty.set(on_empty)
+    try:
+        yield
+    finally:
+        _on_empty.reset(token)
 
 
 @contextmanager
@@ -106,17 +148,56 @@ def result_of_function(cached: Any) -> list[Part]:
     """What a cached function holds, as a part of it."""
     if (id(cached), RESULT) in _as_made.get():
         return []
-    return [_part(_LABEL, value) for value in held_results(cached) if _can_change(value)]
+    found = held_results(cached)
+    if not found and (on_empty := _on_empty.get()) is not None and _may_lack_arguments(cached):
+        table = _table(cached)
+        if table is not None and () not in table:
+            on_empty(cached, RESULT, table, ())
+    if _counts_none.get():
+        return []
+    return [_part(_LABEL, value) for value in found if _can_change(value)]
+
+
+def _may_lack_arguments(cached: Any) -> bool:
+    """Whether a cached function can be called without arguments."""
+    function = cached.__wrapped__
+    if not isinstance(function, FunctionType):
+        return True
+    code, named = function.__code__, function.__kwdefaults__ or {}
+    return code.co_argcount == len(function.__defaults__ or ()) and (
+        code.co_kwonlyargcount == len(named)
+    )
+
+
+def _table(cached: Any) -> dict[Any, Any] | None:
+    """The table of a cached function, which is the same one after ``cache_clear``."""
+    # Results come before it, which may be dicts as well.
+    own = getattr(cached, "__dict__", None)
+    dicts = [each for each in gc.get_referents(cached) if type(each) is dict and each is not own]
+    return dicts[-1] if dicts else None
 
 
 def results_of_properties(owner: Any, names: Iterable[str]) -> list[Part]:
     """What the cached properties of an object hold, as parts of it."""
     left_out, held = _as_made.get(), getattr(owner, "__dict__", {})
+    if (on_empty := _on_empty.get()) is not None and type(held) is dict:
+        for name in names:
+            if name not in held:
+                on_empty(owner, name, held, name)
+    if _counts_none.get():
+        return []
     return [
         _part(f"attribute {name}", held[name])
         for name in names
-        if name in held and (id(owner), name) not in left_out and _can_change(held[name])
+        if name in held and (id(owner), name) not in left_out and _counts(held[name])
     ]
+
+
+def _counts(value: Any) -> bool:
+    """Whether the value of a property counts, which a program may also set, as any attribute."""
+    if token(value) is not None or isinstance(value, tuple | frozenset | np.generic):
+        return True
+    return _can_change(value)
 
 
 def _part(label: str, value: Any) -> Part:
@@ -138,16 +219,18 @@ def _can_change(value: Any) -> bool:
     return not is_code and not is_library_class(type(value))
 
 
-def results_as_made(vertices: list[Vertex], moving: Mask) -> frozenset[Place]:
+def results_as_made(
+    vertices: list[Vertex], moving: Mask, content: Callable[[Any], bytes]
+) -> frozenset[Place]:
     """The values that are as the functions of a pass made them; remembers those that are new.
 
     Args:
         vertices: Those of a graph in which all held values count.
         moving: What its functions write; of these values the history says nothing.
+        content: The digest of the data of a value alone.
     """
-    if _counts_all.get():
-        return frozenset()
-    found: set[Place] = set()
+    found: dict[tuple[Vertex, Part], Place] = {}
+    changed: set[Vertex] = set()
     present: set[Place] = set()
     for vertex in vertices:
         for part, inner in vertex.edges:
@@ -157,27 +240,96 @@ def results_as_made(vertices: list[Vertex], moving: Mask) -> frozenset[Place]:
             present.add(place)
             if moving.hides_part(vertex, part) or (inner is not None and moving.hides(inner)):
                 continue
-            if _is_as_made(place, vertex.value, b"" if inner is None else inner.digest):
-                found.add(place)
+            if _counts_all.get():
+                if not _can_change(part.value):
+                    found[vertex, part] = place
+                continue
+            digest = (token(part.value) or b"") if inner is None else inner.digest
+            if _is_as_made(place, vertex.value, part.value, digest, content):
+                found[vertex, part] = place
+            else:
+                changed.add(vertex)
+    if _counts_all.get():
+        return frozenset(found.values())
     reached = {id(vertex.value) for vertex in vertices} if _known else set()
     for place in [each for each in list(_known) if each[0] in reached and each not in present]:
         _known.pop(place, None)  # the cache was emptied
-    return frozenset(found)
+    if found and changed:
+        _count_what_hides(vertices, found, changed)
+    return frozenset(found.values())
 
 
-def _is_as_made(place: Place, owner: Any, digest: bytes) -> bool:
+def _count_what_hides(
+    vertices: list[Vertex], found: dict[tuple[Vertex, Part], Place], changed: set[Vertex]
+) -> None:
+    """Let those values count through which alone one is reached that is not as it was made."""
+    roots = [vertex for vertex in vertices if vertex.parent is None]
+    hidden = changed - _reached(roots, found)
+    if not hidden:
+        return
+    for vertex, part in list(found):
+        inner = next(inner for each, inner in vertex.edges if each is part)
+        if inner is not None and not hidden.isdisjoint(_reached([inner], {})):
+            del found[vertex, part]
+
+
+def _reached(starts: list[Vertex], left_out: Container[tuple[Vertex, Part]]) -> set[Vertex]:
+    """What some vertices lead to, but for the parts that are left out."""
+    seen, todo = set(starts), list(starts)
+    while todo:
+        vertex = todo.pop()
+        for part, inner in vertex.edges:
+            if inner is None or inner in seen or (part.held and (vertex, part) in left_out):
+                continue
+            seen.add(inner)
+            todo.append(inner)
+    return seen
+
+
+def note_result(owner: Any, name: str, content: bytes | None) -> None:
+    """Remember how a value is that has appeared, unless that is known already.
+
+    Args:
+        owner: What holds it: a cached function or an object.
+        name: What it is called there.
+        content: The digest of its data, if functions have made it; None for one that counts.
+    """
+    place = id(owner), name
     known = _known.get(place)
-    if known is None or known[0]() is not owner:
-        reference: Callable[[], Any]
-        try:
-            reference = weakref.ref(owner, lambda _: _known.pop(place, None))
-        except TypeError:
-            # A tuple with attributes, which has no weak references, is held. There are few.
-            reference = functools.partial(_same, owner)
-        if len(_known) >= _MOST_KNOWN:
-            _known.clear()  # then more counts than need be
-        known = _known[place] = reference, digest if _runs_pass.get() else None
-    return known[1] == digest
+    if known is None or known.owner() is not owner:
+        _remember(place, owner, content)
+
+
+def _is_as_made(
+    place: Place, owner: Any, value: Any, digest: bytes, content: Callable[[Any], bytes]
+) -> bool:
+    known = _known.get(place)
+    if known is None or known.owner() is not owner:
+        # A number cannot be changed, only replaced: the first one is taken for computed.
+        is_made = _runs_pass.get() or not _can_change(value)
+        known = _remember(place, owner, content(value) if is_made else None)
+        known.digest = digest
+    if known.content is None:
+        return False
+    # The digest counts code, too, and what other caches hold that it leads to.
+    if known.digest != digest:
+        if known.content != content(value):
+            return False
+        known.digest = digest
+    return True
+
+
+def _remember(place: Place, owner: Any, content: bytes | None) -> _History:
+    reference: Callable[[], Any]
+    try:
+        reference = weakref.ref(owner, lambda _: _known.pop(place, None))
+    except TypeError:
+        # A tuple with attributes, which has no weak references, is held. There are few.
+        reference = functools.partial(_same, owner)
+    if len(_known) >= _MOST_KNOWN:
+        _known.clear()  # then more counts than need be
+    known = _known[place] = _History(reference, content)
+    return known
 
 
 def _same(owner: Any) -> Any:

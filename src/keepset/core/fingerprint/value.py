@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from types import FunctionType, ModuleType
 from typing import Any
 
 from keepset.core.fingerprint.arrays import array_sketch
@@ -12,7 +13,12 @@ from keepset.core.fingerprint.classes import class_sketch
 from keepset.core.fingerprint.facts import Facts, counting_versions
 from keepset.core.fingerprint.functions import function_sketch
 from keepset.core.fingerprint.graph import Graph
-from keepset.core.fingerprint.held_results import is_cache, leaving_out, results_as_made
+from keepset.core.fingerprint.held_results import (
+    is_cache,
+    leaving_out,
+    results_as_made,
+    without_results,
+)
 from keepset.core.fingerprint.ignore import Ignore
 from keepset.core.fingerprint.introspection import counting
 from keepset.core.fingerprint.library_state import WithoutLibraryState, has_library_state
@@ -129,7 +135,9 @@ def _graph_and_own_state(
             moving = own_state(graph)
         unread = unread_state(graph, moving)
         stale = stale_caches(graph.vertices, moving, _function_digest) if not is_light() else ()
-        as_made = results_as_made(graph.vertices, moving) if not is_light() else frozenset()
+        as_made: frozenset[Any] = frozenset()
+        if not is_light():
+            as_made = results_as_made(graph.vertices, moving, digest_of_content)
         if unread or stale or as_made:
             with counting_stale(frozenset(stale)), leaving_out(as_made):
                 graph = _graph(values, ignore, opens, unread)
@@ -139,7 +147,31 @@ def _graph_and_own_state(
 
 
 def _function_digest(cached: Any) -> bytes:
-    return _graph([("function", cached.__wrapped__)], None).roots[0].digest
+    # What other caches hold that it calls has a history of its own.
+    with without_results():
+        return _graph([("function", cached.__wrapped__)], None).roots[0].digest
+
+
+def digest_of_content(value: Any) -> bytes:
+    """The digest of the data of a value, to tell whether a program has changed it.
+
+    Code counts by its text alone: the variables that it uses change for other reasons.
+    """
+    with this_moment(), without_results():
+        graph = Graph([("value", value)], _content_sketch, records=attributes_of_records)
+        return graph.roots[0].digest
+
+
+def _content_sketch(value: Any) -> Sketch:
+    if isinstance(value, type | ModuleType):
+        name = getattr(value, "__qualname__", value.__name__)
+        return Sketch("code", name, f"{value.__module__}.{name}".encode())
+    sketch = _sketch(value)
+    if isinstance(value, FunctionType):
+        used = (b"global ", b"imported ")
+        parts = [part for part in sketch.parts if not part.tag.startswith(used)]
+        return Sketch(sketch.kind, sketch.text, sketch.own, parts)
+    return sketch
 
 
 def _is_written_inside(vertex: Vertex, moving: OwnState) -> bool:

@@ -8,12 +8,14 @@ was computed after a variable changed is never stored under the fingerprint from
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Final, NamedTuple, Protocol
 from weakref import WeakSet
 
 from keepset.core.fingerprint import (
     Difference,
+    EmptyCaches,
     Moment,
     counting_results,
     differences,
@@ -96,6 +98,7 @@ class PassIdentity:
     def __init__(self, stage: StoringStage) -> None:
         self._stage = stage
         self.moment = Moment()
+        self._caches = EmptyCaches()
         self._begun = None if stage.fingerprint is not None else self._taken(self.moment)
         self._settled: Identity | None = None
         self._name: str | None = stage.fingerprint
@@ -114,6 +117,7 @@ class PassIdentity:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, moment=Moment(), _process=os.getpid(), is_disturbed=False)
+        self._caches = EmptyCaches()
 
     @property
     def identity(self) -> Identity | None:
@@ -223,6 +227,19 @@ class PassIdentity:
         except (FingerprintError, RuntimeError):
             return  # then what has moved at the end is taken for a change
 
+    def note_found(self, *, in_background: bool) -> None:
+        """Let what the consumer's program has put into caches count, before functions use it."""
+        self._caches.note_found(in_background=in_background)
+
+    @contextmanager
+    def running_functions(self) -> Iterator[None]:
+        """Take what appears in caches inside to be made by the functions of the pipeline."""
+        self._caches.begin_functions()
+        try:
+            yield
+        finally:
+            self._caches.end_functions()
+
     def moved(self, *, thorough: bool) -> Moved:
         """Compare with how it is now.
 
@@ -275,6 +292,7 @@ class PassIdentity:
 
     def begin_computing(self) -> None:
         """Let other passes of this process know of this one, if functions move their state."""
+        self._caches.note_made()  # to go on behind what is stored, functions have run
         if self.has_own_state:
             _moving.add(self)
 
@@ -316,7 +334,7 @@ class PassIdentity:
         looks = self._stage.looks
         for left in reversed(range(_TRIES)):
             try:
-                with moment:
+                with moment, self._caches.finding():
                     return self._stage.identify(
                         looks.of_local_files() if again else looks, spelled_out=spelled_out
                     )

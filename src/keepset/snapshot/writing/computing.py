@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,6 +18,7 @@ from keepset.core.run import Run, counted_draws, start_below
 from keepset.core.warn import warn_user
 from keepset.errors import StateError, StorageError
 from keepset.format.log import Append
+from keepset.nodes.prefetch import Prefetch
 from keepset.snapshot.files.source_keeper import changed_text
 from keepset.snapshot.identity.pass_identity import (
     Moved,
@@ -51,6 +52,7 @@ class Computing:
         self._node, self._run, self._upstream = node, run, upstream
         self._position = position
         self._pace = Pace(node.may_run_ahead)
+        self._in_background = any(map(_runs_in_background, node.walk()))
         self._has_failed = False
         self._pass: FirstPass | None = None
         self._identity: PassIdentity | None = None
@@ -88,22 +90,17 @@ class Computing:
         return frozen(self._take(max_rows))
 
     def _take(self, max_rows: int) -> Chunk:
+        self._note_found()
         if self._has_failed:
             self._leave_out_failed()
         if self._identity is not None:
             self._check_disturbed(self._identity)
-        # Elements that were kept came quickly; those that are computed may not.
-        began = time.perf_counter()
-        try:
-            chunk = self._upstream.read(min(max_rows, self._pace.size))
-        except BaseException:
-            self._has_failed = True
-            raise
-        self._pace.adapt(time.perf_counter() - began, chunk.own_bytes)
-        if self._pass is not None and self._pass.lost:
-            self._leave(self._pass)
+        with nullcontext() if self._identity is None else self._identity.running_functions():
+            chunk = self._compute(max_rows)
+            if self._pass is not None and self._pass.lost:
+                self._leave(self._pass)
+            shards = None if self._pass is None else self._shards(chunk)
         if self._pass is not None:
-            shards = self._shards(chunk)
             try:
                 self._keep(self._pass, chunk, shards)
             except StorageError as error:
@@ -118,6 +115,21 @@ class Computing:
             if not len(chunk):
                 self._remember_own_state()
         return chunk
+
+    def _compute(self, max_rows: int) -> Chunk:
+        # Elements that were kept came quickly; those that are computed may not.
+        began = time.perf_counter()
+        try:
+            chunk = self._upstream.read(min(max_rows, self._pace.size))
+        except BaseException:
+            self._has_failed = True
+            raise
+        self._pace.adapt(time.perf_counter() - began, chunk.own_bytes)
+        return chunk
+
+    def _note_found(self) -> None:
+        if self._identity is not None:
+            self._identity.note_found(in_background=self._in_background)
 
     def _leave_out_failed(self) -> None:
         """Store nothing behind an element that failed: the consumer goes on without it."""
@@ -243,6 +255,7 @@ class Computing:
             first.close((lambda: self.draws) if commit else None)
 
     def close(self) -> None:
+        self._note_found()
         try:
             # Before anything is compared: threads may still be at work on what it compares.
             self._upstream.close()
@@ -297,6 +310,16 @@ class Computing:
                 # It is where this pass has left it: nothing can go on behind what is stored.
                 self._forget_identity()
             self._remember(moved)
+
+
+def _runs_in_background(node: Node) -> bool:
+    """Whether a stage may run functions while the consumer is at work."""
+    if isinstance(node, Prefetch):
+        return node.buffer_size != 0
+    if getattr(node, "parallelism", None) is not None:
+        return True
+    # The pipelines that a function opens may have such stages.
+    return node.opens_pipelines and node.kind != "snapshot"
 
 
 def not_stored_text(error: StorageError, url: str, committed: int) -> str:

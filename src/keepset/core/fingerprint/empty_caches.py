@@ -1,0 +1,119 @@
+"""EmptyCaches: those that a pipeline may fill while a pass runs, and who fills them.
+
+A value that appears while the functions of a pass run was made by them, and its digest is taken
+before the consumer can change it. One that appears in between was made by the consumer's program,
+which may have changed it as well: it counts.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, suppress
+from typing import Any, Final, NamedTuple
+
+from keepset.core.fingerprint.held_results import (
+    RESULT,
+    Place,
+    finding_empty,
+    held_results,
+    note_result,
+)
+from keepset.core.fingerprint.value import digest_of_content
+from keepset.errors import FingerprintError
+
+# Each takes some 30 ns before and after each chunk.
+_MOST: Final = 1_000
+# How often a value is looked at again that other threads change at that moment.
+_TRIES: Final = 5
+
+# The passes whose functions run at this moment: one may read from the snapshot of another one.
+_at_work: set[int] = set()
+
+
+class _Empty(NamedTuple):
+    owner: Callable[[], Any]
+    name: str
+    table: dict[Any, Any]  # where it will be
+    key: Any
+
+
+class EmptyCaches:
+    """The caches that walks over a pipeline have met and that held nothing then."""
+
+    def __init__(self) -> None:
+        self._empty: dict[Place, _Empty] = {}
+        self._has_any = False
+
+    def finding(self) -> AbstractContextManager[None]:
+        """Take in the caches that the walks meet from here on."""
+        return finding_empty(self._add)
+
+    def _add(self, owner: Any, name: str, table: dict[Any, Any], key: Any) -> None:
+        self._has_any = True
+        place, empty = (id(owner), name), self._empty
+        if place in empty or len(empty) >= _MOST:
+            return
+        reference: Callable[[], Any]
+        try:
+            reference = weakref.ref(owner, lambda _: empty.pop(place, None))
+        except TypeError:
+            reference = lambda: owner  # noqa: E731 - a tuple with attributes, of which there are few
+        empty[place] = _Empty(reference, name, table, key)
+
+    def begin_functions(self) -> None:
+        """Note that functions of the pipeline begin to run."""
+        if self._has_any:
+            _at_work.add(id(self))
+
+    def end_functions(self) -> None:
+        """Note that they are done, and how the values are that they have made."""
+        if self._has_any:
+            _at_work.discard(id(self))
+            self.note_made()
+
+    def note_made(self) -> None:
+        """Take the digests of the values that functions have made since the last time."""
+        for owner, name, table, key in self._filled():
+            values = held_results(owner) if name == RESULT and key == () else [table.get(key)]
+            for value in values:
+                content = self._content(value)
+                if content is not None:
+                    note_result(owner, name, content)
+
+    def note_found(self, *, in_background: bool) -> None:
+        """Let the values count that have appeared while no functions ran.
+
+        Args:
+            in_background: Whether functions run also while the consumer does. Then nothing tells
+                who has made a value, and it is taken as it is.
+        """
+        if not self._empty:
+            return
+        if in_background or _at_work:
+            self.note_made()
+            return
+        for owner, name, _, _ in self._filled():
+            note_result(owner, name, None)
+
+    def _filled(self) -> Iterator[tuple[Any, str, dict[Any, Any], Any]]:
+        """Those that are no longer empty, which are not asked for again."""
+        if not self._empty:
+            return
+        # A copy, because an object may go at any moment, and its caches with it.
+        for place, (reference, name, table, key) in list(self._empty.items()):
+            if key in table:
+                self._empty.pop(place, None)
+                if (owner := reference()) is not None:
+                    yield owner, name, table, key
+
+    def _content(self, value: Any) -> bytes | None:
+        """The digest of a value; None if it has none, or not for long enough."""
+        for _ in range(_TRIES):
+            # What it holds may have caches as well.
+            with suppress(RuntimeError), self.finding():
+                try:
+                    return digest_of_content(value)
+                except FingerprintError:
+                    return None
+        return None
