@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import click
 
 _NUMBER = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)")
 
 
-class Quantity(click.ParamType[float]):
+if TYPE_CHECKING:
+    _Numbers = click.ParamType[float]
+else:
+    _Numbers = click.ParamType  # which cannot be subscripted before 8.4
+
+
+class Quantity(_Numbers):
     """A number with a unit behind it; without one it counts the smallest."""
 
     units: ClassVar[dict[str, float]]
