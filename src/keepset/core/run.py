@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
+from contextvars import Context, copy_context
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 from weakref import WeakSet
@@ -77,6 +78,9 @@ class Session:
         self.handed: Mapping[str, Any] = handed or {}
         inherited = options or (NO_OPTIONS if outer is None else outer.options)
         self.options: Options = inherited.merge(root.options())
+        # Functions of the user see its variables in every thread, as they see those of the thread
+        # that began the pass. A thread enters a copy: no two threads can be in one context.
+        self.context: Context = copy_context() if outer is None else outer.context
         self.draws: dict[str, list[int]] = {}
         self._known = draws or {}
         self._sources: dict[str, Randomness] = {}
@@ -190,6 +194,8 @@ class _Below(Session):
         }
         known = None if draws is None else draws_by_place(root, draws)
         super().__init__(root, known, outer, handed=handed)
+        # The identity of what is stored was taken just now, perhaps long after the pass began.
+        self.context = copy_context()
 
     def resource(self, key: object, make: Callable[[], R]) -> R:
         # Workers are those of the whole pass: a repetition uses the ones that are there.

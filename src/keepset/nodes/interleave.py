@@ -10,7 +10,9 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from contextvars import Context
 from dataclasses import field
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -74,9 +76,17 @@ class _Slot:
     """One of the data sets in the cycle, with the rows fetched from it and not yet given."""
 
     def __init__(
-        self, before: State, position: int, node: Node, nested: Nested | RemoteNested
+        self,
+        before: State,
+        position: int,
+        node: Node,
+        nested: Nested | RemoteNested,
+        context: Context | None,
     ) -> None:
         self.before, self.position, self._nested = before, position, nested
+        # One for all its fetches, which never overlap: a generator comes back to the context that
+        # it was left in. None if the consumer's thread does all the work.
+        self._context = context
         # Where nobody can notice, rows are fetched by the hundred.
         self.may_fetch_ahead = node.may_run_ahead and node.is_pure
         self.rows: list[Any] = []
@@ -90,7 +100,10 @@ class _Slot:
         """A call that fetches the next rows; nobody runs it yet."""
         self._task_from = self._nested.state()
         count = self._fetch_rows if at_most is None else min(at_most, self._fetch_rows)
-        self.task = Task(lambda: self._fetch(count), signal)
+        call: Callable[[], Any] = partial(self._fetch, count)
+        if self._context is not None:
+            call = partial(self._context.run, call)
+        self.task = Task(call, signal)
         return self.task
 
     def _fetch(self, count: int) -> Chunk:
@@ -286,7 +299,8 @@ class _InterleaveCursor(Cursor):
             nested = open_nested(node, self._run, key, place)
         else:
             nested = RemoteNested(self._remote, node, self._run, key, position, place)
-        return _Slot(before, position, node, nested)
+        context = None if self._lanes is None else self._run.session.context.copy()
+        return _Slot(before, position, node, nested, context)
 
     def _keep_fetching(self, lanes: Lanes) -> None:
         """Open what can be open, and have the workers fetch from all of them."""

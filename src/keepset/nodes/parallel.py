@@ -91,6 +91,7 @@ class ParallelCursor(Cursor):
         pool = run.session.shared(ThreadPool)
         pool.reserve(self._tuner.most)
         self._lanes = Lanes(pool, self._tuner.level)
+        self._context = run.session.context
         self._compute: Callable[..., Any] = GroupCall(node.steps(run))
         if self._in_processes:
             from keepset.workers.processes import ProcessPool
@@ -155,7 +156,9 @@ class ParallelCursor(Cursor):
     def _begin(
         self, before: State, skip: int, position: int, rows: Chunk, in_line: bool = False
     ) -> _Group:
-        task = Task(partial(self._compute, rows, position), self._signal)
+        # In a copy of its own, also where the consumer runs it: which thread does must not count.
+        call = partial(self._context.copy().run, self._compute, rows, position)
+        task = Task(call, self._signal)
         if in_line:
             task.run()
         else:

@@ -88,6 +88,8 @@ class _PrefetchCursor(Cursor):
         self._reading_from: State | None = None
         self._change = threading.Condition()
         self._thread: threading.Thread | None = None
+        # What the thread runs, and what is run for it before it starts, is run in this context.
+        self._context = run.session.context.copy()
         self._ended = False
         self._closed = False
         run.session.on_close(self._stop)
@@ -149,11 +151,13 @@ class _PrefetchCursor(Cursor):
     def skip(self, count: int) -> int:
         if self._thread is not None or self._ended:
             return super().skip(count)
-        return self._parent.skip(count)  # before anything is read ahead
+        return self._context.run(self._parent.skip, count)  # before anything is read ahead
 
     def _start(self) -> None:
         if self._thread is None:
-            self._thread = threading.Thread(target=self._work, name="keepset-prefetch", daemon=True)
+            self._thread = threading.Thread(
+                target=self._context.run, args=(self._work,), name="keepset-prefetch", daemon=True
+            )
             self._thread.start()
 
     def _grow(self) -> None:
@@ -188,8 +192,8 @@ class _PrefetchCursor(Cursor):
             return {"parent": self._parent.state(), "skip": 0, "ended": self._ended}
 
     def restore(self, state: State) -> None:
-        self._parent.restore(state["parent"])
-        self._parent.skip(state["skip"])
+        self._context.run(self._parent.restore, state["parent"])
+        self._context.run(self._parent.skip, state["skip"])
         self._ended = state["ended"]
 
     def _stop(self) -> None:

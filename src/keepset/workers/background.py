@@ -12,6 +12,7 @@ import os
 import threading
 from collections import deque
 from contextlib import suppress
+from contextvars import Context, copy_context
 from typing import Protocol
 from weakref import ref
 
@@ -30,7 +31,7 @@ class BackgroundThreads:
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
-        self._jobs: deque[ref[Job]] = deque()
+        self._jobs: deque[tuple[ref[Job], Context]] = deque()
         self._change = threading.Condition()
         self._threads: set[threading.Thread] = set()
         self._idle = 0
@@ -41,7 +42,7 @@ class BackgroundThreads:
         with self._change:
             if self._closed:
                 return
-            self._jobs.append(ref(job))
+            self._jobs.append((ref(job), copy_context()))
             if self._idle >= len(self._jobs):
                 self._change.notify()
             elif len(self._threads) < self.limit:
@@ -57,11 +58,12 @@ class BackgroundThreads:
     def _work(self) -> None:
         try:
             while (waiting := self._next_job()) is not None:
-                job = waiting()
+                reference, context = waiting
+                job = reference()
                 if job is not None:
-                    job.run()
+                    context.run(job.run)
                 # Holding on to the last job would keep its result alive while this thread waits.
-                del job
+                del job, context, waiting
         finally:
             with self._change:
                 self._threads.discard(threading.current_thread())
@@ -69,7 +71,7 @@ class BackgroundThreads:
                 if self._jobs and not self._closed and len(self._threads) < self.limit:
                     self._start_thread()
 
-    def _next_job(self) -> ref[Job] | None:
+    def _next_job(self) -> tuple[ref[Job], Context] | None:
         """Wait for a job; None if there is none for a while, and the thread is to end."""
         with self._change:
             self._idle += 1
