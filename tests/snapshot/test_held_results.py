@@ -6,6 +6,7 @@ import functools
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.snapshot.test_pass_identity import kinds, program, values, while_looping
 
@@ -14,6 +15,7 @@ from keepset.core.fingerprint import held_results as module
 from keepset.core.fingerprint.held_results import held_results
 from keepset.snapshot.identity.aliases import forget_aliases
 from keepset.snapshot.identity.shared_state import forget_shared_state
+from keepset.snapshot.writing import first_pass
 
 # Programs whose `f` looks numbers up in what a cache holds: `held()` is that value.
 LOOKING = {
@@ -342,3 +344,312 @@ def test_a_call_that_returns_an_empty_tuple_is_not_taken_for_the_key() -> None:
     found(1)
     found()
     assert held_results(found) in ([], [{"a": 1}])
+
+
+# Programs whose `f` needs what a cache holds from element 3 on; `change()` changes that.
+LATE = {
+    "cache": """
+        @functools.cache
+        def held():
+            return {"k": 1}
+
+        def f(x):
+            return int(x) * held()["k"] if x >= 3 else int(x)
+
+        def change():
+            held()["k"] = 100
+        """,
+    "bounded": """
+        @functools.lru_cache(maxsize=1)
+        def held():
+            return [1]
+
+        def f(x):
+            return int(x) * held()[0] if x >= 3 else int(x)
+
+        def change():
+            held()[0] = 100
+        """,
+    "optional argument": """
+        @functools.lru_cache
+        def held(number=1):
+            return {"k": number}
+
+        def f(x):
+            return int(x) * held()["k"] * held(1)["k"] if x >= 3 else int(x)
+
+        def change():
+            held()["k"] = 100
+        """,
+    "static method": """
+        class Table:
+            @staticmethod
+            @functools.cache
+            def held():
+                return [1]
+
+        def f(x):
+            return int(x) * Table.held()[0] if x >= 3 else int(x)
+
+        def change():
+            Table.held()[0] = 100
+        """,
+    "cache of a cache": """
+        @functools.cache
+        def inner():
+            return {"k": 1}
+
+        @functools.cache
+        def outer():
+            return [inner()]
+
+        def f(x):
+            return int(x) * outer()[0]["k"] if x >= 3 else int(x)
+
+        def change():
+            inner()["k"] = 100
+        """,
+    "cached_property": """
+        class Looking:
+            @functools.cached_property
+            def table(self):
+                return [1]
+
+            def __call__(self, x):
+                return int(x) * self.table[0] if x >= 3 else int(x)
+
+        f = Looking()
+
+        def change():
+            f.table[0] = 100
+        """,
+    "cached_property that is replaced": """
+        class Looking:
+            @functools.cached_property
+            def table(self):
+                return [1]
+
+            def __call__(self, x):
+                return int(x) * self.table[0] if x >= 3 else int(x)
+
+        f = Looking()
+
+        def change():
+            f.table = [100]
+        """,
+    "number that is replaced": """
+        class Looking:
+            @functools.cached_property
+            def factor(self):
+                return 1
+
+            def __call__(self, x):
+                return int(x) * self.factor if x >= 3 else int(x)
+
+        f = Looking()
+
+        def change():
+            f.factor = 100
+        """,
+    "property of an object that a function made": """
+        class Table:
+            def __init__(self):
+                self.rows = [1]
+
+            @functools.cached_property
+            def first(self):
+                return [self.rows[0]]
+
+        @functools.cache
+        def table():
+            return Table()
+
+        def f(x):
+            return int(x) * table().first[0] if x >= 3 else int(x) * table().rows[0]
+
+        def change():
+            table().first[0] = 100
+        """,
+}
+COUNT = 12
+
+
+@pytest.fixture(params=LATE)
+def late(request: Any) -> Any:
+    return functools.partial(fresh, LATE[request.param])
+
+
+def one_by_one(user: Any, path: Path) -> ks.Dataset:
+    """A snapshot whose functions do not run ahead of the consumer."""
+
+    def source() -> Any:
+        yield from range(COUNT)
+
+    signature = ks.TensorSpec((), np.int64)
+    numbers = ks.Dataset.from_generator(source, output_signature=signature)
+    return numbers.map(user.f).snapshot(path)
+
+
+def changing_at(place: int, user: Any) -> Any:
+    return lambda number: user.change() if number == place else None
+
+
+def as_computed(user: Any) -> list[Any]:
+    return [int(user.f(x)) for x in range(COUNT)]
+
+
+@pytest.mark.parametrize("place", [0, 1, 6, COUNT - 1])
+def test_one_that_appears_late_is_stored_as_the_functions_made_it(
+    tmp_path: Path, late: Any, place: int
+) -> None:
+    user = late()
+    with pytest.warns(UserWarning, match="changed while elements were computed"):
+        while_looping(one_by_one(user, tmp_path), changing_at(place, user))
+    # What holds now is another snapshot, and that of another process is not a mixture.
+    now = as_computed(user)
+    for _ in range(2):
+        assert values(one_by_one(user, tmp_path)) == now
+    assert ks.explain(one_by_one(user, tmp_path), tmp_path).hit
+    assert values(one_by_one(late(), tmp_path)) == list(range(COUNT))
+
+
+@pytest.mark.parametrize("place", [1, 6])
+def test_a_loop_that_changes_a_late_one_and_stops_leaves_no_mixture(
+    tmp_path: Path, late: Any, place: int
+) -> None:
+    user = late()
+    iterator = iter(one_by_one(user, tmp_path))
+    for _ in range(place):
+        next(iterator)
+    user.change()
+    with pytest.warns(UserWarning, match="changed while elements were computed"):
+        iterator.close()
+    assert values(one_by_one(user, tmp_path)) == as_computed(user)
+    assert values(one_by_one(late(), tmp_path)) == list(range(COUNT))
+
+
+def test_one_that_functions_need_late_is_stored_and_found_again(tmp_path: Path, late: Any) -> None:
+    for _ in range(2):
+        user = late()
+        for _ in range(3):
+            assert values(one_by_one(user, tmp_path)) == list(range(COUNT))
+    assert len(kinds(tmp_path)) == 1
+
+
+# With and without a commit while the cache is empty.
+@pytest.mark.parametrize("interval_s", [0.0, 60.0])
+def test_a_cache_that_the_loop_empties_and_fills_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interval_s: float
+) -> None:
+    def emptying(number: int) -> None:
+        if number == 6:
+            user.held.cache_clear()
+        if number == 8:
+            user.change()
+
+    text = LATE["cache"].replace("x >= 3", "3 <= x < 6 or x > 9")
+    monkeypatch.setattr(first_pass, "_FIRST_COMMIT_S", interval_s)
+    user = fresh(text)
+    with pytest.warns(UserWarning, match="changed while elements were computed"):
+        while_looping(one_by_one(user, tmp_path), emptying)
+    assert values(one_by_one(fresh(text), tmp_path)) == list(range(COUNT))
+
+
+def test_a_cache_that_the_loop_empties_may_be_filled_by_functions(tmp_path: Path) -> None:
+    user = fresh(LATE["cache"])
+    seen = while_looping(one_by_one(user, tmp_path), lambda number: user.held.cache_clear())
+    assert seen == list(range(COUNT))
+    assert ks.explain(one_by_one(user, tmp_path), tmp_path).hit
+    assert ks.explain(one_by_one(fresh(LATE["cache"]), tmp_path), tmp_path).hit
+
+
+def test_one_that_a_function_made_before_it_failed_is_known(tmp_path: Path) -> None:
+    text = """
+        @functools.cache
+        def held():
+            return {"k": 1}
+
+        def f(x):
+            if x == 3 and held():
+                raise KeyError("three")
+            return int(x) * held()["k"] if x > 3 else int(x)
+        """
+    user = fresh(text)
+    iterator = iter(one_by_one(user, tmp_path))
+    assert [int(next(iterator)) for _ in range(3)] == [0, 1, 2]
+    with pytest.raises(KeyError):
+        next(iterator)
+    user.held()["k"] = 100
+    changed, plain = one_by_one(user, tmp_path), one_by_one(fresh(text), tmp_path)
+    stored_names = set(kinds(tmp_path))
+    assert ks.explain(plain, tmp_path).fingerprint in stored_names
+    assert ks.explain(changed, tmp_path).fingerprint not in stored_names
+
+
+def test_snapshots_of_one_pipeline_may_share_one(tmp_path: Path) -> None:
+    text = """
+        @functools.cache
+        def held():
+            return {"k": 1}
+
+        def f(x):
+            return int(x) * held()["k"] if x >= 9 else int(x)
+
+        def g(x):
+            return int(x) * held()["k"] if x >= 4 else int(x)
+        """
+    for _ in range(2):
+        user = fresh(text)
+        inner, outer = tmp_path / "inner", tmp_path / "outer"
+        ds = one_by_one(user, inner).map(user.g).batch(3).snapshot(outer)
+        for _ in range(2):
+            assert np.concatenate(list(ds)).tolist() == list(range(COUNT))
+    assert len(kinds(inner)) == len(kinds(outer)) == 1
+
+
+@pytest.mark.parametrize("stages", ["prefetch", "threads"])
+def test_functions_in_the_background_may_make_one_at_any_time(tmp_path: Path, stages: str) -> None:
+    text = """
+        import time
+
+        @functools.cache
+        def held():
+            return {"k": 1}
+
+        def f(x):
+            time.sleep(0.002)
+            return int(x) * held()["k"] if x >= 3 else int(x)
+        """
+    for _ in range(2):
+        user = fresh(text)
+        ds = ks.Dataset.range(COUNT).map(user.f, num_parallel_calls=2)
+        if stages == "prefetch":
+            ds = ks.Dataset.range(COUNT).map(user.f).prefetch(2)
+        for _ in range(2):
+            assert values(ds.snapshot(tmp_path)) == list(range(COUNT))
+    assert len(kinds(tmp_path)) == 1
+
+
+def test_variables_that_the_methods_of_a_result_count_do_not_change_it(tmp_path: Path) -> None:
+    text = """
+        calls = 0
+
+        class Table:
+            rows = 3
+
+            def get(self, x):
+                global calls
+                calls += 1
+                return x if calls else -1
+
+        @functools.cache
+        def held():
+            return Table()
+
+        def f(x):
+            return held().get(int(x)) if x >= 3 else int(x)
+        """
+    user = fresh(text)
+    for _ in range(2):
+        assert values(one_by_one(user, tmp_path)) == list(range(COUNT))
+    assert len(kinds(tmp_path)) == 1

@@ -8,8 +8,7 @@ was computed after a variable changed is never stored under the fingerprint from
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple, Protocol
 from weakref import WeakSet
 
@@ -231,14 +230,13 @@ class PassIdentity:
         """Let what the consumer's program has put into caches count, before functions use it."""
         self._caches.note_found(in_background=in_background)
 
-    @contextmanager
-    def running_functions(self) -> Iterator[None]:
-        """Take what appears in caches inside to be made by the functions of the pipeline."""
+    def begin_functions(self) -> None:
+        """Take what appears in caches from here on to be made by the functions of the pipeline."""
         self._caches.begin_functions()
-        try:
-            yield
-        finally:
-            self._caches.end_functions()
+
+    def end_functions(self) -> None:
+        """Note what they have made, before the consumer can change it."""
+        self._caches.end_functions()
 
     def moved(self, *, thorough: bool) -> Moved:
         """Compare with how it is now.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from typing import Any, Protocol
 
 import numpy as np
@@ -95,11 +95,7 @@ class Computing:
             self._leave_out_failed()
         if self._identity is not None:
             self._check_disturbed(self._identity)
-        with nullcontext() if self._identity is None else self._identity.running_functions():
-            chunk = self._compute(max_rows)
-            if self._pass is not None and self._pass.lost:
-                self._leave(self._pass)
-            shards = None if self._pass is None else self._shards(chunk)
+        chunk, shards = self._run_functions(max_rows)
         if self._pass is not None:
             try:
                 self._keep(self._pass, chunk, shards)
@@ -115,6 +111,20 @@ class Computing:
             if not len(chunk):
                 self._remember_own_state()
         return chunk
+
+    def _run_functions(self, max_rows: int) -> tuple[Chunk, Array | None]:
+        """The next elements, and their shards if they are stored."""
+        identity = self._identity
+        if identity is not None:
+            identity.begin_functions()
+        try:
+            chunk = self._compute(max_rows)
+            if self._pass is not None and self._pass.lost:
+                self._leave(self._pass)
+            return chunk, None if self._pass is None else self._shards(chunk)
+        finally:
+            if identity is not None:
+                identity.end_functions()
 
     def _compute(self, max_rows: int) -> Chunk:
         # Elements that were kept came quickly; those that are computed may not.
