@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
+from itertools import count
 from typing import Any, NamedTuple
 
 from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.cursor import State
 from keepset.core.node import Node
+from keepset.core.options import Options
 from keepset.core.run import Run, start_apart
 from keepset.errors import WorkerDiedError
 from keepset.nodes.nested import Nested
@@ -30,33 +32,64 @@ class NestedServer:
 
     def __call__(self, request: tuple[Any, ...], position: int, announce: Any = None) -> Reply:
         command, number, *arguments = request
-        if command == "open":
-            node, key, options, keeps_order, computes_anew, state = arguments
-            run = start_apart(node, key, options, keeps_order, computes_anew)
-            self._open[number] = Nested(node, run, state)
-        nested = self._open[number]
         chunk, error = EMPTY, None
         try:
-            if command == "read":
-                chunk = nested.read(*arguments)
+            if command == "open":
+                self._open_one(number, *arguments)
+            elif command == "read":
+                chunk = self._open[number].read(*arguments)
             elif command == "skip":
-                nested.skip(*arguments)
+                self._open[number].skip(*arguments)
         except Exception as failure:
             error = failure
-        reply = Reply(chunk, nested.state(), error)
-        if command == "close":
+        nested = self._open.get(number)
+        reply = Reply(chunk, {} if nested is None else nested.state(), error)
+        if command == "close" and nested is not None:
             self._open.pop(number).close()
         return reply
 
+    def _open_one(
+        self,
+        number: int,
+        node: Node,
+        key: tuple[int, ...],
+        options: Options,
+        keeps_order: bool,
+        computes_anew: bool,
+        state: State | None,
+    ) -> None:
+        run = start_apart(node, key, options, keeps_order, computes_anew)
+        self._open[number] = Nested(node, run, state)
+
 
 class RemoteWorkers:
-    """Worker processes for nested data sets; each data set stays with the one it was opened in."""
+    """Worker processes for nested data sets; each data set stays with the one it was opened in.
 
-    def __init__(self, count: int, title: str) -> None:
+    Several cursors of one stage share them: a repetition, or a stage behind this one that reads
+    again what it had read ahead when a state was taken.
+    """
+
+    def __init__(self, workers: int, title: str) -> None:
         self.title = title
-        self._workers: list[Worker | None] = [None] * count
-        self._locks = [threading.Lock() for _ in range(count)]
+        self._workers: list[Worker | None] = [None] * workers
+        self._locks = [threading.Lock() for _ in range(workers)]
         self._closed = False
+        self._numbers = count()
+        self._users = 0
+
+    def join(self) -> None:
+        """Count a cursor that opens data sets here."""
+        self._users += 1
+
+    def leave(self, *, is_waiting: bool) -> None:
+        """Let a cursor go; what it ``is_waiting`` for is cut short if all of it is its own."""
+        self._users -= 1
+        if is_waiting and not self._users:
+            self.abandon()
+
+    def new_number(self) -> int:
+        """A number for a data set. Its position will not do: two cursors may have it open."""
+        return next(self._numbers)
 
     def call(self, request: tuple[Any, ...], position: int) -> Reply:
         place = request[1] % len(self._workers)
@@ -97,12 +130,13 @@ class RemoteNested:
         state: State | None,
     ) -> None:
         self._workers, self._position = workers, position
+        self._number = workers.new_number()
         how = within.options, within.keeps_order, within.computes_anew
         self._state: State = {}
         self._call("open", node, key, *how, state)
 
     def _call(self, command: str, *arguments: Any) -> Chunk:
-        reply = self._workers.call((command, self._position, *arguments), self._position)
+        reply = self._workers.call((command, self._number, *arguments), self._position)
         self._state = reply.state
         if reply.error is not None:
             raise reply.error
