@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
+from dataclasses import fields
+from functools import partial
 from itertools import count
 from typing import Any, NamedTuple
 
 from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.cursor import State
+from keepset.core.fingerprint import Difference
 from keepset.core.node import Node
 from keepset.core.options import Options
 from keepset.core.run import Run, start_apart
 from keepset.errors import WorkerDiedError
 from keepset.nodes.nested import Nested
+from keepset.workers.agreement import Agreement
 from keepset.workers.processes import Worker
 
 
 class Reply(NamedTuple):
-    """What was read, where the data set stands now, and the error that ended the reading."""
+    """What was read, where the data set stands now, and the error that ended the reading.
+
+    ``differences`` are those of workers that the data set has itself.
+    """
 
     chunk: Chunk
     state: State
     error: Exception | None = None
+    differences: Sequence[Difference] = ()
 
 
 class NestedServer:
@@ -44,6 +53,8 @@ class NestedServer:
             error = failure
         nested = self._open.get(number)
         reply = Reply(chunk, {} if nested is None else nested.state(), error)
+        if nested is not None:
+            reply = reply._replace(differences=nested.unlike)
         if command == "close" and nested is not None:
             self._open.pop(number).close()
         return reply
@@ -75,6 +86,9 @@ class RemoteWorkers:
         self._locks = [threading.Lock() for _ in range(workers)]
         self._closed = False
         self._numbers = count()
+        # The code of functions that was compared in each process, and what came of it.
+        self._compared: list[set[Any]] = [set() for _ in range(workers)]
+        self.differences: Sequence[Difference] = ()
         self._users = 0
 
     def join(self) -> None:
@@ -100,8 +114,29 @@ class RemoteWorkers:
                 if self._closed or request[0] != "open":
                     raise WorkerDiedError(f"the worker process of {self.title} has been closed")
                 worker = self._workers[place] = Worker(NestedServer(), self.title)
+                self._compared[place] = set()
+        if request[0] == "open":
+            self._agree(worker, self._compared[place], request[2], request[6])
         reply: Reply = worker.call(request, position)
+        self.differences = self.differences or reply.differences
         return reply
+
+    def _agree(self, worker: Worker, known: set[Any], node: Node, thorough: bool) -> None:
+        """Compare the functions of a data set, unless others of the same code were."""
+        values = [
+            (each.title, value)
+            for each in node.walk()
+            for value in map(partial(getattr, each), (field.name for field in fields(each)))
+            if callable(value) and not isinstance(value, Node)
+        ]
+        # Each element has functions of its own, most of which are of one code.
+        codes = tuple(getattr(value, "__code__", type(value)) for _, value in values)
+        if not values or codes in known:
+            return
+        known.add(codes)
+        agreement = Agreement(values, travels=True, thorough=thorough)
+        worker.agree(agreement)
+        self.differences = self.differences or agreement.differences
 
     def close(self) -> None:
         self._closed = True
@@ -129,7 +164,7 @@ class RemoteNested:
         position: int,
         state: State | None,
     ) -> None:
-        self._workers, self._position = workers, position
+        self._workers, self._position, self._within = workers, position, within
         self._number = workers.new_number()
         how = within.options, within.keeps_order, within.computes_anew
         self._state: State = {}
@@ -138,6 +173,8 @@ class RemoteNested:
     def _call(self, command: str, *arguments: Any) -> Chunk:
         reply = self._workers.call((command, self._number, *arguments), self._position)
         self._state = reply.state
+        if self._workers.differences:
+            self._within.session.note_unlike(self._workers.differences)
         if reply.error is not None:
             raise reply.error
         return reply.chunk

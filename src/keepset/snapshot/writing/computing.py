@@ -25,6 +25,7 @@ from keepset.snapshot.identity.pass_identity import (
     changes_text,
     disturbed_text,
     unknown_text,
+    unlike_text,
 )
 from keepset.snapshot.reading.kept import Kept
 from keepset.snapshot.writing.filling import are_same
@@ -184,6 +185,9 @@ class Computing:
 
     def _compare(self, first: FirstPass, *, thorough: bool) -> Moved | None:
         """What has moved since the pass began; None if nothing more is stored because of it."""
+        if self._run.session.unlike:
+            self._withdraw(first, unlike_text(self._run.session.unlike, self._url))
+            return None
         moved = Moved() if self._identity is None else self._identity.moved(thorough=thorough)
         if not moved.is_known and thorough:
             self._withdraw(first, unknown_text(self._url))
