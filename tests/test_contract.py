@@ -272,6 +272,9 @@ NESTING = [
     case("interleave threads", lambda: Dataset.range(7).interleave(lambda x: up_to(x).map(uneven), 3, 2, 2)),
     case("interleave autotune", lambda: Dataset.range(7).interleave(up_to, 3, 2, ks.AUTOTUNE)),
     case("interleave unordered", lambda: Dataset.range(5).interleave(lambda x: up_to(x).map(uneven), 3, 1, 3, deterministic=False), [x for n in range(5) for x in range(n)], **UNORDERED),
+    case("interleave processes", lambda: Dataset.range(7).interleave(up_to, 3, 2, 2, executor="process"), **PROCESSES),
+    case("interleave processes shuffled", lambda: Dataset.range(7).interleave(up_to, 3, 2, 2, executor="process").shuffle(4, seed=2), [x for n in range(7) for x in range(n)], **PROCESSES, **RESHUFFLED),
+    case("interleave processes ahead", lambda: Dataset.range(7).interleave(up_to, 3, 2, 2, executor="process").batch(3).prefetch(2), **PROCESSES),
     case("interleave shuffle inside", lambda: Dataset.range(5).interleave(lambda x: up_to(x).shuffle(3, 1), 2), [x for n in range(5) for x in range(n)], **RESHUFFLED),
     case("interleave captured shuffle", lambda: Dataset.range(4).interleave(captured_shuffle(), 3), [*range(4)] * 4, **RESHUFFLED),
     case("interleave of a shuffle", lambda: reshuffled(6).interleave(up_to, 3), [x for n in range(6) for x in range(n)], **RESHUFFLED),
@@ -450,6 +453,41 @@ def test_a_map_on_processes_is_ordered_restored_and_closed() -> None:
         head = list(itertools.islice(iterator, 5))
         state = json.loads(json.dumps(iterator.state()))
     assert_elements_equal(head + list(make().iterate(state)), list(range(0, 24, 2)))
+
+
+# Lambdas go to workers by value. For a function with a name they would import this module.
+IN_PROCESSES: dict[str, Callable[[], Dataset]] = {
+    "map": lambda: Dataset.range(6).map(lambda x: x * 2, 2, executor="process"),
+    "map_batches": lambda: Dataset.range(6).map_batches(lambda x: x * 2, 2, 2, executor="process"),
+    "interleave": lambda: Dataset.range(4).interleave(up_to, 2, 1, 2, executor="process"),
+}
+BEHIND: dict[str, Callable[[Dataset], Dataset]] = {
+    "shuffle": lambda ds: ds.shuffle(4, seed=2),
+    "shuffle before": lambda ds: ds.shuffle(4, seed=2).map(lambda x: x * 2, 2, executor="process"),
+    "batch": lambda ds: ds.batch(2),
+    "prefetch": lambda ds: ds.prefetch(2),
+    "zip": lambda ds: Dataset.zip(ds, ds),
+    "repeat": lambda ds: ds.repeat(2).shuffle(3, seed=1),
+}
+
+
+@pytest.mark.parametrize("behind", BEHIND)
+@pytest.mark.parametrize("stage", IN_PROCESSES)
+def test_processes_are_restored_at_every_position_below_other_stages(
+    stage: str, behind: str
+) -> None:
+    def make() -> Dataset:
+        return BEHIND[behind](IN_PROCESSES[stage]())
+
+    elements, states = [], []
+    with nothing_left_behind(), iter(make()) as iterator:
+        states.append(iterator.state())
+        for element in iterator:
+            elements.append(element)
+            states.append(iterator.state())
+    for position, state in enumerate(states):
+        rest = list(make().iterate(json.loads(json.dumps(state))))
+        assert_elements_equal(rest, elements[position:])
 
 
 def test_repeating_nothing_ends() -> None:

@@ -9,6 +9,7 @@ import sys
 import textwrap
 import threading
 import time
+import types
 from collections import namedtuple
 from collections.abc import Callable
 from contextlib import suppress
@@ -330,3 +331,40 @@ def _all_children(pid: int) -> set[int]:
     """The processes below a process."""
     found = children_of(pid)
     return found.union(*map(_all_children, found))
+
+
+def test_cached_functions_of_the_main_script_go_to_workers(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        textwrap.dedent("""
+        import functools
+        import keepset as ks
+
+        @functools.cache
+        def table():
+            return 3
+
+        @functools.lru_cache(maxsize=7)
+        def steps(n):
+            return n if n < 2 else steps(n - 1) + 1
+
+        def function(x):
+            return int(x) * table() + steps(4) + steps.cache_parameters()["maxsize"]
+
+        ds = ks.Dataset.range(3).map(function, num_parallel_calls=2, executor="process")
+        print([int(x) for x in ds])
+        """)
+    )
+    run = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[11, 14, 17]"
+
+
+def test_what_a_worker_cannot_rebuild_is_reported_with_its_cause(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = types.ModuleType("made_at_run_time")
+    made.__dict__["A"] = 3
+    monkeypatch.setitem(sys.modules, "made_at_run_time", made)
+    ds = in_processes(ks.Dataset.range(3), lambda x: x * made.A)
+    with pytest.raises(ks.InvalidArgumentError, match="No module named 'made_at_run_time'"):
+        list(ds)

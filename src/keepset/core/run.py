@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from contextvars import Context, copy_context
 from threading import Lock
@@ -17,6 +17,7 @@ from keepset.core.random import Randomness, philox
 from keepset.errors import StateError
 
 if TYPE_CHECKING:
+    from keepset.core.fingerprint import Difference
     from keepset.core.node import Node
 
 
@@ -88,7 +89,15 @@ class Session:
         self._cleanup = ExitStack()
         self._left: ExitStack | None = None  # kept, so that no destructor runs
         self._lock = Lock()
+        # What worker processes compute with, and this process has otherwise.
+        self.unlike: Sequence[Difference] = ()
         self._draw_all(root, "")
+
+    def note_unlike(self, found: Sequence[Difference]) -> None:
+        """Note that worker processes compute with other values than this process has."""
+        session: Session | None = self
+        while session is not None:
+            session.unlike, session = session.unlike or found, session._outer
 
     def _draw_all(self, node: Node, where: str) -> None:
         if node.randomness is not None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from keepset.core.chunk import Chunk
 from keepset.nodes.row_loop import RowLoop, Step
@@ -27,6 +27,10 @@ class GroupCall:
 
     def __init__(self, steps: list[Step]) -> None:
         self._steps = steps
+
+    def values(self) -> list[tuple[str, Any]]:
+        """What the functions are, by the names of their stages."""
+        return [(step.title, step.function) for step in self._steps]
 
     def __call__(
         self, chunk: Chunk, position: int, on_row: Callable[[int], None] | None = None

@@ -175,6 +175,7 @@ class _InterleaveCursor(Cursor):
                 self._remote = run.session.resource(
                     (RemoteWorkers, run.where), lambda: RemoteWorkers(workers, node.title)
                 )
+                self._remote.join()
 
         self._signal = threading.Event()
         self._journal = None if self._ordered else Journal(by_position=False)
@@ -344,8 +345,10 @@ class _InterleaveCursor(Cursor):
 
     def close(self) -> None:
         slots = [slot for slot in self._slots if slot is not None]
-        if self._remote is not None and not all(slot.is_idle for slot in slots):
-            self._remote.abandon()  # rather than wait for what nobody will use
+        remote, self._remote = self._remote, None
+        if remote is not None:
+            # Rather than wait for what nobody will use.
+            remote.leave(is_waiting=not all(slot.is_idle for slot in slots))
         for slot in slots:
             slot.close()
         self._parent.close()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from keepset.core.chunk import Chunk
 from keepset.core.cursor import Marked, State
+from keepset.core.fingerprint import Difference
 from keepset.core.node import Node
 from keepset.core.run import Run, start_nested
 from keepset.errors import ResultError
@@ -52,6 +54,11 @@ class Nested:
 
     def skip(self, count: int) -> int:
         return self._cursor.skip(count)
+
+    @property
+    def unlike(self) -> Sequence[Difference]:
+        """What workers of its own compute with, and this process has otherwise."""
+        return self._run.session.unlike
 
     def state(self) -> State:
         return self._cursor.state()

@@ -14,7 +14,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from keepset.core.chunk import EMPTY, Chunk, concat
 from keepset.core.cursor import Cursor, State
@@ -27,6 +27,9 @@ from keepset.nodes.group_call import GroupCall, Outcome
 from keepset.nodes.journal import Journal
 from keepset.nodes.rowwise import RowStage
 from keepset.workers.threads import Lanes, Task, ThreadPool, first_done
+
+if TYPE_CHECKING:
+    from keepset.workers.processes import ProcessPool
 
 _THREAD_GROUP_S = 0.008
 _PROCESS_GROUP_S = 0.02
@@ -92,14 +95,17 @@ class ParallelCursor(Cursor):
         pool.reserve(self._tuner.most)
         self._lanes = Lanes(pool, self._tuner.level)
         self._context = run.session.context
+        self._processes: ProcessPool | None = None
         self._compute: Callable[..., Any] = GroupCall(node.steps(run))
         if self._in_processes:
             from keepset.workers.processes import ProcessPool
 
             steps = self._compute
             processes = run.session.resource(
-                (ProcessPool, run.where), lambda: ProcessPool(steps, node.title)
+                (ProcessPool, run.where),
+                lambda: ProcessPool(steps, node.title, thorough=run.computes_anew),
             )
+            self._processes = processes
             self._compute = processes.call
         self._groups: deque[_Group] = deque()
         self._group_rows = 1
@@ -176,6 +182,8 @@ class ParallelCursor(Cursor):
                 tasks = [g.task for g in self._groups]
                 group = self._groups[tasks.index(first_done(tasks, self._signal))]
         group.task.result()
+        if self._processes is not None and self._processes.differences:
+            self._run.session.note_unlike(self._processes.differences)
         self._tuner.waited(time.perf_counter() - began)
         return group, limit
 

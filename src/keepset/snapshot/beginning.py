@@ -109,7 +109,9 @@ class Beginning(NamedTuple):
         if state.appends and node.resume:
             kept = self.prefix(state)
             assert kept is not None
-            computing = computing_behind(node.parent, state.appends[-1], kept, self.run)
+            computing = computing_behind(
+                node.parent, state.appends[-1], kept, self.run, self.store.url
+            )
         if computing is None:
             if state.appends:
                 self.reset(state, _OTHERS)

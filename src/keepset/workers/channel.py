@@ -13,11 +13,23 @@ import pickle
 import socket
 import struct
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
+
+from keepset.workers.pickling import dumps
 
 _HEADER = struct.Struct("<QII")
 _SIZE = struct.Struct("<Q")
 _ALIGNMENT = 64
+
+
+class UnreadableError(Exception):
+    """An object that was sent cannot be made again where it arrived."""
+
+
+class Unreadable(NamedTuple):
+    """The answer to what could not be made again, and why."""
+
+    reason: str
 
 
 class Arena:
@@ -62,10 +74,8 @@ class Channel:
         self._socket, self._outgoing, self._incoming = connection, outgoing, incoming
 
     def send(self, value: Any) -> None:
-        import cloudpickle  # takes longer to import than this package
-
         buffers: list[pickle.PickleBuffer] = []
-        body = cloudpickle.dumps(value, protocol=5, buffer_callback=buffers.append)
+        body = dumps(value, buffers.append)
         parts = [buffer.raw() for buffer in buffers]
         sizes = b"".join(_SIZE.pack(part.nbytes) for part in parts)
         shared = self._outgoing is not None and bool(parts)
@@ -85,14 +95,21 @@ class Channel:
                 offset += _padded(part.nbytes)
 
     def receive(self) -> Any:
-        """The next object; EOFError when the other side is gone."""
+        """The next object; EOFError when the other side is gone.
+
+        Raises:
+            UnreadableError: It has arrived, and cannot be made again on this side.
+        """
         length, count, shared = _HEADER.unpack(self._exactly(_HEADER.size))
         packed = self._exactly(count * _SIZE.size)
         sizes = [size for (size,) in _SIZE.iter_unpack(packed)]
         body = self._exactly(length)
         # Copied out at once: the sender reuses the memory for its next message.
         buffers = self._copied(sizes) if shared else [self._exactly(size) for size in sizes]
-        return pickle.loads(body, buffers=buffers)
+        try:
+            return pickle.loads(body, buffers=buffers)
+        except Exception as error:  # any object may fail in any way when it is rebuilt
+            raise UnreadableError(f"{type(error).__name__}: {error}") from error
 
     def _copied(self, sizes: list[int]) -> list[memoryview]:
         assert self._incoming is not None

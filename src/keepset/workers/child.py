@@ -10,7 +10,7 @@ import threading
 import traceback
 from typing import Any
 
-from keepset.workers.channel import Arena, Channel
+from keepset.workers.channel import Arena, Channel, Unreadable, UnreadableError
 from keepset.workers.portable_error import portable
 
 
@@ -22,12 +22,27 @@ def main(connection: int, lifeline: int, incoming: int, outgoing: int, progress:
     channel = Channel(socket.socket(fileno=connection), *arenas)
     announce = _announcer(progress)
     try:
-        compute = channel.receive()
+        compute = _received(channel)
         while True:
-            chunk, position = channel.receive()
-            channel.send(_answer(compute, chunk, position, announce))
+            request = _received(channel)
+            if isinstance(request, tuple):
+                chunk, position = request
+                channel.send(_answer(compute, chunk, position, announce))
+            else:
+                channel.send(request.answer(compute))
     except (EOFError, ConnectionError):
         os._exit(0)
+
+
+def _received(channel: Channel) -> Any:
+    """What comes next; the parent learns of it if that cannot be made again here."""
+    while True:
+        try:
+            value = channel.receive()
+        except UnreadableError as error:
+            channel.send(Unreadable(str(error)))
+        else:
+            return value
 
 
 def _die_with_parent(lifeline: int) -> None:

@@ -11,14 +11,17 @@ import signal
 import socket
 import struct
 import threading
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
 from keepset.core.chunk import Chunk
+from keepset.core.fingerprint import Difference
 from keepset.errors import WorkerDiedError
-from keepset.workers.channel import Channel, new_arena
+from keepset.workers.agreement import Agreement
+from keepset.workers.channel import Channel, Unreadable, new_arena
 from keepset.workers.nursery import start_process
-from keepset.workers.unsendable import unsendable
+from keepset.workers.unsendable import not_rebuilt, unsendable
 
 _PATIENCE_S = 2.0
 
@@ -26,8 +29,8 @@ _PATIENCE_S = 2.0
 class Worker:
     """One process, and our end of the connection to it; ``title`` names its stage in errors."""
 
-    def __init__(self, compute: Any, title: str) -> None:
-        self._title = title
+    def __init__(self, compute: Any, title: str, agreement: Agreement | None = None) -> None:
+        self._title, self._agreement = title, agreement
         ours, theirs = socket.socketpair()
         ending, self._lifeline = os.pipe()
         arenas = [new_arena() for _ in range(3)]
@@ -35,6 +38,7 @@ class Worker:
         given = [arena.descriptor if arena else -1 for arena in arenas]
         descriptors = [theirs.fileno(), ending, *given]
         modules = ["numpy", "cloudpickle", "keepset.workers.child", "keepset.core.chunk"]
+        modules.append("keepset.workers.agreement")
         try:
             self._process = start_process(descriptors, modules)
         except BaseException:
@@ -71,14 +75,28 @@ class Worker:
         """Have the function work on a request that begins at the element ``position``."""
         try:
             with self._in_use:
-                self._send((request, position))
-                return self._channel.receive()
+                agreement, self._agreement = self._agreement, None
+                if agreement is not None:
+                    agreement.reach(self._ask)
+                return self._ask((request, position))
         except (EOFError, ConnectionError) as error:
             raise WorkerDiedError(
                 f"the worker process of {self._title} {self._cause()} at element "
                 f"{position + self._row()}; look for a crash or a lack of memory in the function, "
                 'or try executor="thread" to see it happen in this process'
             ) from error
+
+    def agree(self, agreement: Agreement) -> None:
+        """Have the worker compare more of what it is going to be sent."""
+        with self._in_use:
+            agreement.reach(self._ask)
+
+    def _ask(self, question: Any) -> Any:
+        self._send(question)
+        answer = self._channel.receive()
+        if isinstance(answer, Unreadable):
+            raise not_rebuilt(self._title, answer.reason)
+        return answer
 
     def _cause(self) -> str:
         code = self._process.wait()
@@ -133,12 +151,18 @@ class Worker:
 class ProcessPool:
     """Worker processes that all run one function, started as calls come in."""
 
-    def __init__(self, compute: Any, title: str) -> None:
+    def __init__(self, compute: Any, title: str, *, thorough: bool = False) -> None:
         self._compute, self._title = compute, title
+        self._agreement = Agreement(compute.values(), travels=False, thorough=thorough)
         self._idle: list[Worker] = []
         self._all: list[Worker] = []
         self._lock = threading.Lock()
         self._closed = False
+
+    @property
+    def differences(self) -> Sequence[Difference]:
+        """What workers have, and cannot be brought to have as this process has it."""
+        return self._agreement.differences
 
     def call(self, chunk: Chunk, position: int) -> Any:
         """Compute a group of rows in a worker that is free, or in a new one."""
@@ -159,7 +183,7 @@ class ProcessPool:
         with self._lock:
             if self._idle:
                 return self._idle.pop()
-        worker = Worker(self._compute, self._title)
+        worker = Worker(self._compute, self._title, self._agreement)
         with self._lock:
             if self._closed:
                 worker.close()

@@ -9,6 +9,7 @@ from types import CodeType, FunctionType, MethodType
 from typing import Any, Final
 
 from keepset.errors import InvalidArgumentError
+from keepset.workers.pickling import dumps
 
 _DEEPEST: Final = 12
 # Of a large container, more are not looked at to find the culprit.
@@ -27,6 +28,16 @@ def unsendable(value: Any, title: str, error: Exception) -> InvalidArgumentError
     )
 
 
+def not_rebuilt(title: str, reason: str) -> InvalidArgumentError:
+    """The error for a value that was sent, and that a worker cannot make again."""
+    return InvalidArgumentError(
+        f"{title} runs in worker processes, and what it needs cannot be sent to one: there, "
+        f"rebuilding it failed with {reason}; modules and names must be found by importing them, "
+        "which those made at run time are not: make it inside the function, put it into a file "
+        'that can be imported, or run the stage in threads, with executor="thread"'
+    )
+
+
 def _blamed(value: Any) -> tuple[list[str], Any]:
     """The names on the way to what cannot be pickled, the variable first, and that value."""
     labels: list[str] = []
@@ -41,10 +52,8 @@ def _blamed(value: Any) -> tuple[list[str], Any]:
 
 
 def _can_be_pickled(value: Any) -> bool:
-    import cloudpickle
-
     try:
-        cloudpickle.dumps(value, protocol=5, buffer_callback=lambda buffer: None)
+        dumps(value, lambda buffer: None)
     except Exception:  # any object may fail in any way
         return False
     return True

@@ -257,7 +257,8 @@ def _captured(value: FunctionType, reach: Reach) -> Iterator[Part]:
             yield part("class of the method", content)
         else:
             found = followed(name, content, reach.names.get(name))
-            yield from _labelled("captured", found, {name: (id(cell), "")})
+            held = _held(name, content, found) | {name: (id(cell), "")}
+            yield from _labelled("captured", found, held)
 
 
 def _used(value: FunctionType, reach: Reach) -> Iterator[Part]:
@@ -278,6 +279,9 @@ def _used(value: FunctionType, reach: Reach) -> Iterator[Part]:
         content = resolved_import(imported, value.__globals__)
         found = followed(name, content, chains)
         held = _held(name, content, found)
+        source = sys.modules.get(imported.whole)
+        if imported.attribute is not None and source is not None and not imported.level:
+            held.setdefault(name, (id(vars(source)), imported.attribute))
         yield from _labelled("imported", found, held, f" of {imported.whole}")
 
 

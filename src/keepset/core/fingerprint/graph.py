@@ -142,7 +142,7 @@ class Graph:
 
     def facts(self, root: Vertex, moving: Mask | None = None) -> Facts:
         """The tree for people, in which the parts that ``moving`` hides are marked."""
-        tree = Tree(self._rule, self._leaf_digest, self._hidden, moving, set(self.data))
+        tree = Tree(self._rule, self.leaf_digest, self._hidden, moving, set(self.data))
         return tree.facts(root, 0, self._hidden.strength(root.label, root.value))
 
     @cached_property
@@ -156,8 +156,9 @@ class Graph:
             for part, _ in vertex.edges:
                 yield part.label, part.value, ""
 
-    def digests_without(self, mask: Mask) -> dict[Vertex, bytes]:
-        """The digests of the roots, as if what the mask hides were not there."""
+    def digests_without(self, mask: Mask, more: Sequence[Vertex] = ()) -> dict[Vertex, bytes]:
+        """The digests of the roots and ``more``, as if what the mask hides were not there."""
+        wanted = [*self.roots, *more]
         touched = self._touched(mask)
         edges = {
             vertex: [edge for edge in vertex.edges if not _is_hidden(mask, vertex, edge[0])]
@@ -175,7 +176,7 @@ class Graph:
 
         def found(part: Part, inner: Vertex | None) -> bytes:
             if inner is None:
-                return self._leaf_digest(part.value)
+                return self.leaf_digest(part.value)
             return digests[inner] if inner in touched else inner.digest
 
         def digest(vertex: Vertex) -> bytes:
@@ -185,9 +186,9 @@ class Graph:
         def following(vertex: Vertex) -> list[Vertex]:
             return [inner for _, inner in edges[vertex] if inner is not None and inner in touched]
 
-        for ring in rings([root for root in self.roots if root in touched], following):
+        for ring in rings([vertex for vertex in wanted if vertex in touched], following):
             hash_ring(ring, following, digest, own, digests)
-        return {root: digests.get(root, root.digest) for root in self.roots}
+        return {vertex: digests.get(vertex, vertex.digest) for vertex in wanted}
 
     def _known_edges(self, vertex: Vertex, sketch: Sketch) -> list[tuple[Part, Vertex | None]]:
         """The edges of a vertex that belong to the parts of what was left of it."""
@@ -303,7 +304,7 @@ class Graph:
             plain = token(item)
             if plain is None:
                 return False
-            inner += tag, self._leaf_digest(item, plain)
+            inner += tag, self.leaf_digest(item, plain)
         vertex.own = _EMPTY_OWN[type(value)]
         vertex.digest = digest_of(vertex.own, *inner)
         return True
@@ -335,7 +336,7 @@ class Graph:
             plain = token(part.value)
             if plain is None:
                 return False
-            inner.append((part.tag, self._leaf_digest(part.value, plain)))
+            inner.append((part.tag, self.leaf_digest(part.value, plain)))
         vertex.digest = _joined(vertex.own, inner, sketch)
         return True
 
@@ -345,7 +346,7 @@ class Graph:
             return False
         return ignore.matches(f"{vertex.path}{SEPARATOR}{part.label}")
 
-    def _leaf_digest(self, value: Any, plain: bytes | None = None) -> bytes:
+    def leaf_digest(self, value: Any, plain: bytes | None = None) -> bytes:
         key = type(value), token(value) or b"" if plain is None else plain
         found = self._leaves.get(key)
         if found is None:
@@ -362,7 +363,7 @@ class Graph:
             inner = [
                 (
                     part.tag,
-                    self._leaf_digest(part.value)
+                    self.leaf_digest(part.value)
                     if child is None
                     else child.digest or digests[child],
                 )

@@ -81,7 +81,7 @@ def fingerprints_of_values(
     Without ``spelled_out``, the facts are digests and no more: nothing is described for people.
     Without ``finds_blind``, what cannot be seen through is not looked for.
     """
-    graph, moving, leaves_out_results = _graph_and_own_state(values, ignore)
+    graph, moving, leaves_out_results = graph_and_own_state(values, ignore)
     graph.refuse(moving)
     places = moving.places_in(graph)
     fixed = graph.digests_without(moving) if moving else {}
@@ -120,8 +120,8 @@ def _kind(vertex: Vertex) -> str:
     return vertex.sketch.kind if vertex.sketch else type(vertex.value).__name__
 
 
-def _graph_and_own_state(
-    values: Sequence[tuple[str, Any]], ignore: Ignore | None
+def graph_and_own_state(
+    values: Sequence[tuple[str, Any]], ignore: Ignore | None, *, looks_at_caches: bool = True
 ) -> tuple[Graph, OwnState, bool]:
     """The graph of some values, what their functions write in it, and if it leaves out results."""
     with this_moment():  # arrays are hashed once, also if there is a second graph
@@ -134,9 +134,10 @@ def _graph_and_own_state(
             graph = _graph(values, ignore, opens)
             moving = own_state(graph)
         unread = unread_state(graph, moving)
-        stale = stale_caches(graph.vertices, moving, _function_digest) if not is_light() else ()
+        looks = looks_at_caches and not is_light()
+        stale = stale_caches(graph.vertices, moving, _function_digest) if looks else ()
         as_made: frozenset[Any] = frozenset()
-        if not is_light():
+        if looks:
             as_made = results_as_made(graph.vertices, moving, digest_of_content)
         if unread or stale or as_made:
             with counting_stale(frozenset(stale)), leaving_out(as_made):

@@ -391,3 +391,14 @@ def unknown_text(url: str) -> str:
         "it cannot be compared with how it began, and what it computed is not stored; stop them, "
         "or leave the variables out of the fingerprint with snapshot(path, ignore=[...])"
     )
+
+
+def unlike_text(found: Sequence[Difference], url: str) -> str:
+    """A warning that worker processes compute with other values than the fingerprint counts."""
+    first, more = found[0], f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+    return (
+        f"{first.path} is {first.old} here and {first.new} in a worker process{more}, so that what "
+        f"workers compute is not stored in {url}: they import modules anew, and this could not be "
+        "sent to them; set it where the module is imported, pass it as an argument or a captured "
+        'variable, or leave out executor="process"'
+    )

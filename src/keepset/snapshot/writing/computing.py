@@ -16,7 +16,7 @@ from keepset.core.node import Node
 from keepset.core.pace import Pace
 from keepset.core.run import Run, counted_draws, start_below
 from keepset.core.warn import warn_user
-from keepset.errors import StateError, StorageError
+from keepset.errors import StateError, StorageError, WorkerDiedError
 from keepset.format.log import Append
 from keepset.nodes.prefetch import Prefetch
 from keepset.snapshot.files.source_keeper import changed_text
@@ -26,6 +26,7 @@ from keepset.snapshot.identity.pass_identity import (
     changes_text,
     disturbed_text,
     unknown_text,
+    unlike_text,
 )
 from keepset.snapshot.reading.kept import Kept
 from keepset.snapshot.writing.filling import are_same
@@ -217,6 +218,9 @@ class Computing:
 
     def _compare(self, first: FirstPass, *, thorough: bool) -> Moved | None:
         """What has moved since the pass began; None if nothing more is stored because of it."""
+        if self._run.session.unlike:
+            self._withdraw(first, unlike_text(self._run.session.unlike, self._url))
+            return None
         moved = Moved() if self._identity is None else self._identity.moved(thorough=thorough)
         if not moved.is_known and thorough:
             self._withdraw(first, unknown_text(self._url))
@@ -350,7 +354,18 @@ def failed_text(element: int, url: str) -> str:
     )
 
 
-def computing_behind(node: Node, last: Append, kept: Kept, within: Run) -> Computing | None:
+def not_restored_text(error: WorkerDiedError, stored: int, url: str) -> str:
+    """A warning that a pass goes on behind what is stored without the state recorded with it."""
+    return (
+        f"{error}: this happened while the pass was being resumed behind the {stored:,} elements "
+        f"that are stored in {url}, so the stages before the snapshot begin at their first element "
+        "again and skip to that place, and what is stored is still used"
+    )
+
+
+def computing_behind(
+    node: Node, last: Append, kept: Kept, within: Run, url: str
+) -> Computing | None:
     """Stand behind the last kept element; None if it comes out differently this time.
 
     What it takes ends with the run ``within``.
@@ -361,17 +376,21 @@ def computing_behind(node: Node, last: Append, kept: Kept, within: Run) -> Compu
     try:
         try:
             upstream.restore(state_for(node, last.resume["state"]))
-        except (StateError, LookupError, TypeError, ValueError) as error:
+            again = upstream.read(1)
+        except (StateError, LookupError, TypeError, ValueError, WorkerDiedError) as error:
             # An error in a function of the user says where it was. Else it is the state: workers,
             # or a prefetch between other stages, were added since and have states of their own.
             if hasattr(error, "__notes__"):
                 raise
             upstream.close()
             run.session.close()
+            if isinstance(error, WorkerDiedError):
+                # A state that ends its workers must not make what is stored unusable for ever.
+                warn_user(not_restored_text(error, last.stop, url))
             run = start_below(node, within.input(0), last.resume.get("draws"))
             upstream = Marked(node.cursor(run))
             upstream.skip(last.stop - 1)
-        again = upstream.read(1)
+            again = upstream.read(1)
         # Seeds are known by the places of their stages. If those have moved, others were drawn,
         # and one element that is the same by chance proves nothing.
         drawn = counted_draws(node, run.session.draws)

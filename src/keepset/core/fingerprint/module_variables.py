@@ -1,0 +1,100 @@
+"""Module variables: what functions use of the user's own modules, to compare two processes.
+
+A function of a module goes to a worker process by name, and the worker imports the module anew:
+what the program has set there since it was imported is not in the worker.
+"""
+
+from __future__ import annotations
+
+import linecache
+import sys
+from collections.abc import Sequence
+from types import FunctionType, ModuleType
+from typing import Any, NamedTuple
+
+from keepset.core.fingerprint.library_state import WithoutLibraryState
+from keepset.core.fingerprint.mask import Mask
+from keepset.core.fingerprint.moment import Moment
+from keepset.core.fingerprint.origin import is_library_function, is_library_module
+from keepset.core.fingerprint.sketch import Part
+from keepset.core.fingerprint.value import graph_and_own_state
+from keepset.core.fingerprint.vertex import Vertex
+
+Variable = tuple[str, str]  # the name of a module, and a name in it
+
+
+class Uses(NamedTuple):
+    """What some values come to in one process.
+
+    Attributes:
+        digest: That of all of them, without own state, library objects and results of caches.
+        variables: The same of each variable of a module that their functions use.
+    """
+
+    digest: bytes
+    variables: dict[Variable, bytes]
+
+
+class Walked(NamedTuple):
+    """What some values come to here, with what another process needs to come to the same.
+
+    Attributes:
+        uses: The digests.
+        values: What the variables hold.
+        sources: The lines of the files that the functions are from: a notebook has no file.
+    """
+
+    uses: Uses
+    values: dict[Variable, Any]
+    sources: dict[str, list[str]]
+
+
+def walked(values: Sequence[tuple[str, Any]], *, thorough: bool) -> Walked:
+    """Walk all that some values use.
+
+    Args:
+        values: Functions and other values, each with a name.
+        thorough: Whether large arrays count.
+    """
+    with Moment(light=not thorough):
+        graph, moving, _ = graph_and_own_state(values, None, looks_at_caches=False)
+    modules = {
+        id(vars(module)): name
+        for name, module in list(sys.modules.items())
+        if isinstance(module, ModuleType) and name != "__main__" and not is_library_module(module)
+    }
+    held: dict[Variable, tuple[Part, Vertex | None]] = {}
+    sources: dict[str, list[str]] = {}
+    for vertex in graph.vertices:
+        for part, inner in vertex.edges:
+            if part.binding is not None and part.binding[0] in modules:
+                held[modules[part.binding[0]], part.binding[1]] = part, inner
+        if type(vertex.value) is FunctionType and not is_library_function(vertex.value):
+            file = vertex.value.__code__.co_filename
+            sources[file] = linecache.getlines(file)
+    mask = _Comparable(WithoutLibraryState(moving))
+    found = graph.digests_without(mask, [inner for _, inner in held.values() if inner is not None])
+    variables = {
+        variable: graph.leaf_digest(part.value) if inner is None else found[inner]
+        for variable, (part, inner) in held.items()
+        if (id(vars(sys.modules[variable[0]])), variable[1]) not in moving.names
+    }
+    digest = b"".join(found[root] for root in graph.roots)
+    contents = {variable: held[variable][0].value for variable in variables}
+    return Walked(Uses(digest, variables), contents, sources)
+
+
+class _Comparable:
+    """Hides what another mask hides, and results that caches hold: a worker has called nothing."""
+
+    def __init__(self, mask: Mask) -> None:
+        self._mask = mask
+
+    def hides(self, vertex: Vertex) -> bool:
+        return self._mask.hides(vertex)
+
+    def hides_part(self, vertex: Vertex, part: Part) -> bool:
+        return part.held or self._mask.hides_part(vertex, part)
+
+    def hidden_keys(self, vertex: Vertex) -> frozenset[Any]:
+        return self._mask.hidden_keys(vertex)

@@ -1,0 +1,69 @@
+"""Pickling: functions by value, cached ones included."""
+
+from __future__ import annotations
+
+import functools
+import io
+import pickle
+import sys
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+# What lru_cache sets itself.
+_OF_THE_CACHE = {"__wrapped__", "cache_parameters"}
+
+
+def dumps(value: Any, keep_buffer: Callable[[pickle.PickleBuffer], Any] | None) -> bytes:
+    """Pickle a value; what belongs to the main script or to no module goes by value."""
+    with io.BytesIO() as file:
+        _pickler()(file, protocol=5, buffer_callback=keep_buffer).dump(value)
+        return file.getvalue()
+
+
+@functools.cache
+def _pickler() -> Any:
+    import cloudpickle  # takes longer to import than this package
+
+    class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
+        def reducer_override(self, value: Any) -> Any:
+            if type(value) is functools._lru_cache_wrapper and not _has_a_name(value):
+                return self._cached(value)
+            return super().reducer_override(value)
+
+        def _cached(self, value: Any) -> Any:
+            function, settings = value.__wrapped__, value.cache_parameters()
+            given = {k: v for k, v in vars(value).items() if k not in _OF_THE_CACHE}
+            if type(function) is not FunctionType:
+                return _cache, (function, settings), given
+            # In two parts, as a recursive function leads back to its cache: first an empty
+            # function in a cache, then what it uses.
+            make, arguments, state, _, _, fill = self._dynamic_function_reduce(function)
+            made = make, arguments, settings
+            return _cache_of_made, made, (fill, state, given), None, None, _fill
+
+    return Pickler
+
+
+def _has_a_name(value: Any) -> bool:
+    """Whether a worker finds it by importing its module."""
+    name = getattr(value, "__module__", None)
+    found = sys.modules.get(name) if isinstance(name, str) and name != "__main__" else None
+    for part in getattr(value, "__qualname__", "").split("."):
+        found = getattr(found, part, None)
+    return found is value
+
+
+def _cache(function: Callable[..., Any], settings: dict[str, Any]) -> Any:
+    return functools.lru_cache(**settings)(function)
+
+
+def _cache_of_made(make: Callable[..., Any], arguments: Any, settings: dict[str, Any]) -> Any:
+    return _cache(make(*arguments), settings)
+
+
+def _fill(cached: Any, state: tuple[Callable[..., Any], Any, dict[str, Any]]) -> None:
+    fill, inner, given = state
+    fill(cached.__wrapped__, inner)
+    functools.update_wrapper(cached, cached.__wrapped__)
+    vars(cached).update(given)

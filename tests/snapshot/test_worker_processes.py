@@ -1,0 +1,183 @@
+"""A snapshot whose stages run in worker processes: what it stores, and how it goes on."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import keepset as ks
+
+
+def test_an_interrupted_pass_goes_on_behind_a_shuffle_of_an_interleave(tmp_path: Path) -> None:
+    def make(place: str) -> ks.Dataset:
+        ds = ks.Dataset.range(12).interleave(
+            lambda x: ks.Dataset.range(3), 2, num_parallel_calls=2, executor="process"
+        )
+        return ds.shuffle(8, seed=2).snapshot(str(tmp_path / place))
+
+    whole = [int(x) for x in make("whole")]
+    assert len(whole) == 36
+    assert [int(x) for x in make("cut").take(10)] == whole[:10]
+    assert [int(x) for x in make("cut")] == whole
+
+
+def test_a_worker_that_dies_while_a_pass_is_resumed_costs_time_and_no_elements(
+    tmp_path: Path,
+) -> None:
+    bomb = tmp_path / "bomb"
+
+    def slow(x: np.int64) -> int:
+        if bomb.exists():
+            bomb.unlink()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return int(x) * 2
+
+    def make() -> ks.Dataset:
+        ds = ks.Dataset.range(9).map(slow, num_parallel_calls=1, executor="process")
+        return ds.snapshot(str(tmp_path / "kept"), fingerprint="doubled")
+
+    assert [int(x) for x in make().take(4)] == [0, 2, 4, 6]
+    bomb.touch()
+    with pytest.warns(UserWarning, match="while the pass was being resumed behind the 4 elements"):
+        got = [int(x) for x in make()]
+    assert got == list(range(0, 18, 2))
+
+
+SETTINGS = """
+import logging
+import numpy as np
+
+SIZE = 1
+cfg = {"k": 1}
+log = logging.getLogger("settings")
+memo = {}
+rng = np.random.default_rng()
+
+
+def helper(x):
+    return x
+
+
+class Holder:
+    k = 1
+
+
+class Kind:
+    def method(self, x):
+        return x
+
+
+class Scaler:
+    def __init__(self):
+        self.k = 5
+
+    def __getstate__(self):
+        return {}
+
+    def __setstate__(self, state):
+        self.k = 1
+
+
+held = Holder()
+
+
+def scaled(x):
+    log.debug("one more")
+    memo[int(x)] = 1
+    return int(x) * SIZE
+
+
+def reading_memo(x):
+    rng.random()
+    return int(x) * 5 + 0 * memo.setdefault(int(x), len(memo))
+"""
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A module of the user's, as it is when it was imported."""
+    name = f"settings_{tmp_path.name}"
+    (tmp_path / f"{name}.py").write_text(SETTINGS)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield importlib.import_module(name)
+    del sys.modules[name]
+
+
+def fives(function: Callable[..., Any], tmp_path: Path) -> tuple[list[int], list[int]]:
+    """What workers compute, and what a pass in this process finds stored or computes."""
+    kept = str(tmp_path / "kept")
+    ds = ks.Dataset.range(4)
+    first = ds.map(function, num_parallel_calls=2, executor="process").snapshot(kept)
+    return [int(x) for x in first], [int(x) for x in ds.map(function).snapshot(kept)]
+
+
+FIVES = [0, 5, 10, 15]
+
+
+def test_workers_have_what_was_set_in_a_module(settings: Any, tmp_path: Path) -> None:
+    settings.SIZE = 5
+    assert fives(lambda x: int(x) * settings.SIZE, tmp_path) == (FIVES, FIVES)
+    assert fives(settings.scaled, tmp_path) == (FIVES, FIVES)
+
+
+def test_workers_have_what_was_put_into_a_module(settings: Any, tmp_path: Path) -> None:
+    settings.cfg["k"] = 5
+    assert fives(lambda x: int(x) * settings.cfg["k"], tmp_path) == (FIVES, FIVES)
+    settings.held.k = 5
+    assert fives(lambda x: int(x) * settings.held.k, tmp_path) == (FIVES, FIVES)
+    settings.helper = lambda x: x * 5
+    assert fives(lambda x: int(settings.helper(x)), tmp_path) == (FIVES, FIVES)
+
+
+def test_workers_have_what_was_set_also_without_a_snapshot(settings: Any) -> None:
+    settings.SIZE = 5
+    ds = ks.Dataset.range(4).map(settings.scaled, num_parallel_calls=2, executor="process")
+    assert [int(x) for x in ds] == FIVES
+
+
+def test_nested_data_sets_in_workers_have_what_was_set(settings: Any, tmp_path: Path) -> None:
+    settings.SIZE = 5
+
+    def nested(x: np.int64) -> ks.Dataset:
+        return ks.Dataset.from_tensors(x).map(settings.scaled)
+
+    def make(**how: Any) -> ks.Dataset:
+        return ks.Dataset.range(4).interleave(nested, 1, **how).snapshot(str(tmp_path / "kept"))
+
+    assert [int(x) for x in make(num_parallel_calls=1, executor="process")] == FIVES
+    assert [int(x) for x in make()] == FIVES
+
+
+def test_what_a_worker_has_otherwise_is_not_stored(settings: Any, tmp_path: Path) -> None:
+    scaler = settings.Scaler()
+    with pytest.warns(UserWarning, match=r"attribute k is 5 here and 1 in a worker process"):
+        computed, again = fives(lambda x: int(x) * scaler.k, tmp_path)
+    assert (computed, again) == ([0, 1, 2, 3], FIVES)
+
+
+def test_a_patched_method_of_a_module_is_not_stored(settings: Any, tmp_path: Path) -> None:
+    settings.Kind.method = lambda self, x: x * 5
+    with pytest.warns(UserWarning, match=r"method.* in a worker process"):
+        _, again = fives(lambda x: int(settings.Kind().method(x)), tmp_path)
+    assert again == FIVES
+
+
+def test_memos_generators_and_loggers_of_a_module_raise_no_alarm(
+    settings: Any, tmp_path: Path
+) -> None:
+    settings.memo[100] = 1
+    settings.rng.random()
+    settings.log.setLevel("ERROR")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert fives(settings.reading_memo, tmp_path) == (FIVES, FIVES)
+    assert not [each for each in caught if "worker process," in str(each.message)]
