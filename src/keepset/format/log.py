@@ -63,14 +63,15 @@ class Damaged:
 class LogState:
     """What the log says.
 
-    ``version`` is what readers get. ``appends`` are what an unfinished first pass has kept so far,
-    ``damaged`` is what a repair has left, ``generation`` counts how often a first pass had to start
-    over. ``fenced`` are writers that were taken for dead: nothing of theirs may be committed. A
-    ``changes`` that is the same as before says that nothing but fences was added, and ``changed_s``
-    is when anything else last was. ``last`` is the newest commit, and those below the number
-    ``durable`` are known to survive a power cut. ``anchor`` is the newest one that was part of the
-    log when the log was listed, or when it was added here; None if there was none. ``removal`` is the commit that says that the
-    snapshot was removed as a whole, if nothing but fences was added since.
+    ``version`` is what readers get. ``appends`` are what an unfinished first pass has kept so
+    far, ``damaged`` is what a repair has left. ``fenced`` are writers that were taken for dead:
+    nothing of theirs may be committed. A ``changes`` that is the same as before says that
+    nothing but fences was added, and ``changed_s`` is when anything else last was. ``last`` is
+    the newest commit, and those below the number ``durable`` are known to survive a power cut.
+    ``anchor`` is the newest one that was part of the log when the log was listed, or when it
+    was added here; None if there was none. ``removal`` is the commit that says that the
+    snapshot was removed as a whole, if nothing but fences was added since. A new ``generation``
+    says that elements taken in before are not those of what follows.
     """
 
     next_number: int = 0
