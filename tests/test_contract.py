@@ -420,6 +420,7 @@ def test_a_recipe_makes_the_same_stage_again(case: Case) -> None:
         assert_elements_equal(*(first_elements(each) for each in (again, ds)))
 
 
+@pytest.mark.filterwarnings("ignore:.*passed none of its")
 @pytest.mark.parametrize("case", [parameter(case) for case in CASES])
 def test_a_fork_leaves_an_iterator_to_its_parent(case: Case) -> None:
     check_fork(case.make, ordered=case.how.get("ordered", True))

@@ -20,8 +20,8 @@ def place(tmp_path: Path) -> str:
 
 def test_cat_shows_text_and_obeys_none_of_it(place: str) -> None:
     first, second, third, fourth = answer("cat", place).splitlines()
-    assert first.split() == ["0", "list", "text[2]", "['a'", "'é']"]
-    assert second.split(maxsplit=2) == ["word", "text", r"'red \x1b[31m'"]
+    assert first.split() == ["0", "list", "text[2]", '["a"', '"é"]']
+    assert second.split(maxsplit=2) == ["word", "text", r'"red \x1b[31m"']
     assert third.split() == ["1", "list", "text[0]", "[]"]
     assert fourth.endswith("99 characters")
     assert answer("cat", place, "--json").startswith('{"list": ["a", ')

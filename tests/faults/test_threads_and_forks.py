@@ -24,6 +24,7 @@ from keepset.testing.isolation import _forked, check_fork, check_shared_iterator
 THREADS = 4
 
 
+@pytest.mark.filterwarnings("ignore:.*passed none of its")
 @pytest.mark.parametrize("case", [parameter(case) for case in CASES])
 def test_four_threads_read_on_while_the_process_is_forked(case: Case) -> None:
     check_shared_iterator(case.make(), THREADS)

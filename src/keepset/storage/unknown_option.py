@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import sys
 from collections.abc import Iterable
@@ -49,6 +48,8 @@ def unknown_options(
         place: The place in words: ``'m' is a local path, which takes no options``.
         schemes: Those of the urls whose options may be meant.
     """
+    import difflib  # slow, and needed for an error alone
+
     given = list(names)
     options = [name for scheme in schemes for name in (*_OF_ALL, *_OF_SCHEME.get(scheme, ()))]
     for name in given:

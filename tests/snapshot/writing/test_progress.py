@@ -45,7 +45,7 @@ SAVE = textwrap.dedent(
     else:
         from keepset.snapshot import beginning
 
-        beginning._SHOWN_AFTER_S = 0.05
+        beginning._SHOWN_AFTER_S = settings.pop("after_s", 0.05)
         count = settings.pop("count", 200)
         assert len(list(ds.snapshot(sys.argv[1], fingerprint="f", **settings).take(count))) == count
     """
@@ -127,7 +127,7 @@ def test_a_first_pass_shows_the_same_and_a_replay_nothing(tmp_path: Path) -> Non
 
 
 def test_a_short_first_pass_shows_nothing(tmp_path: Path) -> None:
-    assert on_a_terminal(tmp_path, "{'action': 'snapshot', 'count': 3}") == ""
+    assert on_a_terminal(tmp_path, "{'action': 'snapshot', 'count': 3, 'after_s': 60}") == ""
 
 
 def test_the_environment_and_notebooks_decide(

@@ -72,7 +72,9 @@ def save_tensorflow(
     whole = False
     try:
         shown.advance(writer.elements)
-        for chunk in map(encoded_chunk, chunks_of(node, skip=writer.elements)):
+        for elements in chunks_of(node, skip=writer.elements):
+            with numbered(writer.elements):
+                chunk = encoded_chunk(elements)
             shards = None if shard_func is None else shards_of(chunk, shard_func, writer.elements)
             with numbered(writer.elements):
                 writer.add(chunk, shards)

@@ -60,8 +60,9 @@ def write_tfrecord(
     durable, whole = 0, False
     try:
         shown.advance(given)
-        for chunk in map(encoded_chunk, chunks_of(node, skip=given)):
+        for elements in chunks_of(node, skip=given):
             with numbered(given):
+                chunk = encoded_chunk(elements)
                 made = _writer_with(chunk, made, node, serialize)
                 records = _records(chunk, made)
             for shard, writer in enumerate(writers):
