@@ -15,6 +15,9 @@ import numpy as np
 import pytest
 
 import keepset as ks
+from keepset.snapshot.upkeep.checking import check_snapshot
+from keepset.snapshot.upkeep.repairing import repair_snapshot
+from keepset.storage import open_store
 
 
 def test_an_interrupted_pass_goes_on_behind_a_shuffle_of_an_interleave(tmp_path: Path) -> None:
@@ -181,3 +184,25 @@ def test_memos_generators_and_loggers_of_a_module_raise_no_alarm(
         warnings.simplefilter("always")
         assert fives(settings.reading_memo, tmp_path) == (FIVES, FIVES)
     assert not [each for each in caught if "worker process," in str(each.message)]
+
+
+def test_what_a_worker_has_otherwise_does_not_fill_a_repaired_snapshot(
+    settings: Any, tmp_path: Path
+) -> None:
+    scaler, kept = settings.Scaler(), tmp_path / "kept"
+
+    def make(**how: Any) -> ks.Dataset:
+        ds = ks.Dataset.range(8).map(lambda x: int(x) * scaler.k if x == 4 else int(x), **how)
+        return ds.snapshot(kept, None, chunk_bytes=16)
+
+    right = [int(x) for x in make()]
+    [segment] = kept.glob("*/segments/*.arrow")
+    store = open_store(segment.parents[1])
+    chunk = check_snapshot(store).manifest.chunks[2].entry  # the elements 4 and 5
+    data = bytearray(segment.read_bytes())
+    data[chunk.offset + chunk.stored_bytes - 1] ^= 1
+    segment.write_bytes(data)
+    repair_snapshot(store, check_snapshot(store))
+    with pytest.warns(UserWarning, match="in a worker process"):
+        list(make(num_parallel_calls=2, executor="process"))
+    assert [int(x) for x in make()] == right

@@ -6,16 +6,17 @@ Imported by those stages alone: whoever only reads does not wait for it.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from keepset.core.fingerprint import Difference
 from keepset.core.lineage import Lineage
 from keepset.core.run import Run, start_below
 from keepset.core.warn import warn_user
 from keepset.errors import StorageError
 from keepset.format.log import Log, LogState
 from keepset.snapshot.files.source_keeper import SourceKeeper
-from keepset.snapshot.identity.pass_identity import PassIdentity, changes_text
+from keepset.snapshot.identity.pass_identity import PassIdentity, changes_text, unlike_text
 from keepset.snapshot.identity.shared_state import note_computing, shared_text
 from keepset.snapshot.nearest import nearest
 from keepset.snapshot.reading.kept import Kept
@@ -138,11 +139,13 @@ class Beginning(NamedTuple):
     def _fill(self, state: LogState, run_id: str) -> tuple[Kept | None, Computing | None]:
         """Compute what a repair has dropped."""
 
-        def is_unmoved() -> bool:
+        def is_unmoved(unlike: Sequence[Difference]) -> bool:
             moved = self.identity.moved(thorough=True)
-            if moved.outside:
+            if unlike:
+                warn_user(unlike_text(unlike, self.store.url))
+            elif moved.outside:
                 warn_user(changes_text(moved.outside, self.store.url))
-            return moved.is_known and not moved.outside
+            return moved.is_known and not moved.outside and not unlike
 
         filled = fill_damaged(self.node.parent, self.log, state, run_id, is_unmoved)
         if filled is None:

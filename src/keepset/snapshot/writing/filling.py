@@ -10,6 +10,7 @@ import numpy as np
 from keepset.core.chunk import EMPTY, Chunk, concat
 from keepset.core.cursor import Marked
 from keepset.core.dtypes import Array
+from keepset.core.fingerprint import Difference
 from keepset.core.node import Node
 from keepset.core.run import draws_by_place, start
 from keepset.core.spec import common_supertype, spec_of
@@ -26,13 +27,18 @@ _MOST_ROWS = 1024
 
 
 def fill_damaged(
-    parent: Node, log: Log, state: LogState, run: str, is_unmoved: Callable[[], bool]
+    parent: Node,
+    log: Log,
+    state: LogState,
+    run: str,
+    is_unmoved: Callable[[Sequence[Difference]], bool],
 ) -> bool | None:
     """Compute what a repair has dropped, and commit the whole.
 
     Only the damaged elements are computed, and what it takes to get there from the nearest place
     that the log remembers. False if the pipeline yields other elements than it did; None if it is
-    not what it was when the pass began, so that nothing is committed.
+    not what it was when the pass began, or not what worker processes have, so that nothing is
+    committed: ``is_unmoved`` says so, given what the workers have otherwise.
     """
     damaged = state.damaged
     assert damaged is not None
@@ -43,7 +49,7 @@ def fill_damaged(
         upstream.close()
     if filled is None:
         return False
-    if not is_unmoved():
+    if not is_unmoved(upstream.unlike):
         return None
     body: dict[str, Any] = {
         key: damaged.commit.body[key]
@@ -100,6 +106,7 @@ class _Upstream:
         self._run: Any = None
         self._cursor: Marked | None = None
         self._at = 0
+        self.unlike: Sequence[Difference] = ()  # what worker processes have otherwise
 
     def move_to(self, position: int) -> bool:
         """Stand before the element at ``position``; False if there are not so many."""
@@ -136,6 +143,7 @@ class _Upstream:
             self._cursor.close()
             self._run.session.close()
             self._cursor = None
+            self.unlike = self.unlike or self._run.session.unlike
 
 
 def _filled(upstream: _Upstream, log: Log, damaged: Damaged, run: str) -> Manifest | None:
