@@ -116,12 +116,14 @@ class RemoteWorkers:
                 worker = self._workers[place] = Worker(NestedServer(), self.title)
                 self._compared[place] = set()
         if request[0] == "open":
-            self._agree(worker, self._compared[place], request[2], request[6])
+            self._agree(worker, self._compared[place], request[2], request[6], position)
         reply: Reply = worker.call(request, position)
         self.differences = self.differences or reply.differences
         return reply
 
-    def _agree(self, worker: Worker, known: set[Any], node: Node, thorough: bool) -> None:
+    def _agree(
+        self, worker: Worker, known: set[Any], node: Node, thorough: bool, position: int
+    ) -> None:
         """Compare the functions of a data set, unless others of the same code were."""
         values = [
             (each.title, value)
@@ -135,7 +137,7 @@ class RemoteWorkers:
             return
         known.add(codes)
         agreement = Agreement(values, travels=True, thorough=thorough)
-        worker.agree(agreement)
+        worker.agree(agreement, position)
         self.differences = self.differences or agreement.differences
 
     def close(self) -> None:

@@ -11,8 +11,8 @@ import signal
 import socket
 import struct
 import threading
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from keepset.core.chunk import Chunk
@@ -73,23 +73,28 @@ class Worker:
 
     def call(self, request: Any, position: int) -> Any:
         """Have the function work on a request that begins at the element ``position``."""
+        with self._alive(position), self._in_use:
+            agreement, self._agreement = self._agreement, None
+            if agreement is not None:
+                agreement.reach(self._ask)
+            return self._ask((request, position))
+
+    def agree(self, agreement: Agreement, position: int) -> None:
+        """Have the worker compare more of what it is going to be sent."""
+        with self._alive(position), self._in_use:
+            agreement.reach(self._ask)
+
+    @contextmanager
+    def _alive(self, position: int) -> Iterator[None]:
+        """Say at which element the process has died, if it does."""
         try:
-            with self._in_use:
-                agreement, self._agreement = self._agreement, None
-                if agreement is not None:
-                    agreement.reach(self._ask)
-                return self._ask((request, position))
+            yield
         except (EOFError, ConnectionError) as error:
             raise WorkerDiedError(
                 f"the worker process of {self._title} {self._cause()} at element "
                 f"{position + self._row()}; look for a crash or a lack of memory in the function, "
                 'or try executor="thread" to see it happen in this process'
             ) from error
-
-    def agree(self, agreement: Agreement) -> None:
-        """Have the worker compare more of what it is going to be sent."""
-        with self._in_use:
-            agreement.reach(self._ask)
 
     def _ask(self, question: Any) -> Any:
         self._send(question)
