@@ -5,7 +5,8 @@ the step at which the newest whole version of the data set ``x`` came to be. An 
 ends at a step.
 
 1.  Nothing that a reader or a pass yields is wrong: a load, and a pass that ends, yields all
-    elements of one data set, in order.
+    elements of one data set, in order. After damage to it, or to what had superseded it, a repair
+    may have left some of them only, still in order.
 2.  Nothing is called damaged unless it is: no actor meets a ``CorruptSnapshotError`` before the
     first damage, nor in an operation that begins after a repair has returned, if no damage came
     since that repair began. No actor meets an exception that is not the library's.
@@ -79,8 +80,10 @@ def _judge_operation(world: World, operation: Operation) -> None:
 
 def _check_elements(world: World, operation: Operation, found: list[int]) -> None:
     whole = elements(found[0] // 1000) if found else []
-    if any("/segments/" in name for _, name in world.disk.damaged):
-        # A repair of what was saved drops the damaged elements.
+    damaged = [name for _, name in world.disk.damaged]
+    if damaged and any("/segments/" in name for name in (*damaged, *world.disk.deleted)):
+        # A repair of what was saved drops damaged elements, and those that an rm or a gc has
+        # deleted whose commit is damaged.
         whole = [element for element in whole if element in found]
     if operation.kind == "begin":
         whole = whole[:2]
