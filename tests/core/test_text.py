@@ -217,3 +217,12 @@ def test_tensors_of_keepset_tf_are_bytes(tmp_path: Path) -> None:
     assert [tensor.numpy() for tensor in tf.data.Dataset.load(str(tmp_path / "a")).unbatch()][
         2
     ] == ("zä".encode())
+
+
+def test_arrays_of_str_and_of_bytes_in_one_snapshot_are_an_error(tmp_path: Path) -> None:
+    in_bytes = ks.Dataset.from_tensors(np.array([b"a", b"b"], object))
+    in_str = in_bytes.map(lambda x: x, output_signature=ks.TensorSpec([2], ks.text))
+    parts = [in_str, in_bytes]
+    ds = ks.Dataset.range(2).flat_map(lambda i: parts[int(i)])
+    with pytest.raises(ks.ElementError, match="str in one and bytes in the other"):
+        ds.save(tmp_path)

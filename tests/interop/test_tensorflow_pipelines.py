@@ -337,6 +337,7 @@ RUNNING = [
 CASES = [*SOURCES, *ROWWISE, *NESTING, *BATCHES, *ORDER, *RUNNING]
 
 
+@pytest.mark.filterwarnings("ignore:.*passed none of its")
 @pytest.mark.parametrize("case", [pytest.param(c, id=c.name.replace(" ", "-")) for c in CASES])
 def test_a_stage_is_the_same_in_tensorflow(case: Case) -> None:
     compare(case.build(PLAIN), tensorflow().run(case.build), *case.differs)

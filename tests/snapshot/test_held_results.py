@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import threading
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -653,3 +655,45 @@ def test_variables_that_the_methods_of_a_result_count_do_not_change_it(tmp_path:
     for _ in range(2):
         assert values(one_by_one(user, tmp_path)) == list(range(COUNT))
     assert len(kinds(tmp_path)) == 1
+
+
+def test_a_pass_of_another_thread_does_not_hide_who_made_a_value(tmp_path: Path) -> None:
+    begun, over = threading.Event(), threading.Event()
+
+    @functools.cache
+    def other() -> dict[int, int]:
+        return {}
+
+    @functools.cache
+    def vocabulary() -> dict[int, int]:
+        return {}
+
+    def slow(x: Any) -> Any:
+        begun.set()
+        assert over.wait(60)
+        return x + len(other())
+
+    def numbers() -> ks.Dataset:
+        ds = ks.Dataset.range(3).map(lambda x: x + len(vocabulary()) if x else x)
+        return ds.snapshot(tmp_path / "kept")
+
+    thread = threading.Thread(
+        target=lambda: list(
+            ks.Dataset.range(1).map(slow).snapshot(tmp_path / "other", fingerprint="other")
+        )
+    )
+    thread.start()
+    assert begun.wait(60)
+    try:
+        for size in (1, 3):
+            vocabulary.cache_clear()
+            it = iter(numbers())
+            first = int(next(it))
+            for key in range(size):
+                vocabulary()[key] = 1
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                assert [first, *map(int, it)] == [0, 1 + size, 2 + size]
+    finally:
+        over.set()
+        thread.join()

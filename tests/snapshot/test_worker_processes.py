@@ -61,6 +61,10 @@ import numpy as np
 
 SIZE = 1
 cfg = {"k": 1}
+class Missing: pass
+MISSING = Missing()
+TABLE = {0: MISSING, 1: 10, 3: MISSING}
+def of_table(x): return 0 if TABLE[int(x)] is MISSING else 1
 log = logging.getLogger("settings")
 memo = {}
 rng = np.random.default_rng()
@@ -139,6 +143,11 @@ def test_workers_have_what_was_put_into_a_module(settings: Any, tmp_path: Path) 
     assert fives(lambda x: int(x) * settings.held.k, tmp_path) == (FIVES, FIVES)
     settings.helper = lambda x: x * 5
     assert fives(lambda x: int(settings.helper(x)), tmp_path) == (FIVES, FIVES)
+
+
+def test_what_variables_share_is_one_object_in_workers(settings: Any, tmp_path: Path) -> None:
+    settings.TABLE[2] = 20
+    assert fives(settings.of_table, tmp_path) == ([0, 1, 1, 0], [0, 1, 1, 0])
 
 
 def test_workers_have_what_was_set_also_without_a_snapshot(settings: Any) -> None:

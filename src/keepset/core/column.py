@@ -9,7 +9,7 @@ import numpy as np
 
 from keepset.core import jagged
 from keepset.core.arrays import lent_view
-from keepset.core.dtypes import Array, join_arrays, mixes_text, text_array
+from keepset.core.dtypes import Array, dtype_of, join_arrays, mixes_text, text_array
 from keepset.core.jagged import Jagged
 from keepset.core.ragged import Ragged
 from keepset.core.sparse import Sparse
@@ -228,7 +228,7 @@ def _common_spec(leaves: list[Any]) -> Any:
     examples = leaves
     if set(map(type, leaves)) == {np.ndarray}:
         # Most are alike, so that a look at one of each kind will do.
-        examples = list({(leaf.dtype, leaf.shape): leaf for leaf in leaves}.values())
+        examples = list({(dtype_of(leaf), leaf.shape): leaf for leaf in leaves}.values())
     try:
         return common_supertype([spec_of(leaf) for leaf in examples])
     except ElementError as error:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from inspect import getclosurevars
 from itertools import islice
 from types import CodeType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from keepset.core.column import Column
 from keepset.core.dtypes import DType, dtype_of, string, text
 from keepset.core.jagged import Jagged
 from keepset.core.ragged import Ragged
+from keepset.core.secrets import Mask
 from keepset.core.sparse import Sparse
 from keepset.core.warn import warn_user
 from keepset.nodes.returned import place_of
@@ -45,14 +46,17 @@ class EmptyFilter:
             holds_bytes: Whether text in the elements is ``bytes``, as far as is known.
         """
         word = compared_str(self._predicate) if holds_bytes else None
+        # A variable may hold a secret: its value is not shown.
+        shown = None if word is None or not word.is_constant else Mask().text(word.value)
         if word is None:
             cause, advice = "other", "look at what it compares, or ignore this if it is meant"
         else:
             cause = "str"
+            what = "a str" if shown is None else f"the str {shown!r:.60}"
+            other = "bytes" if shown is None else f"{shown.encode(errors='replace')!r:.60}"
             advice = (
-                f"it compares with the str {word!r:.60}, and text in elements is bytes, which no "
-                f"str is equal to: compare with {word.encode(errors='replace')!r:.60}, or read str "
-                'with encoding="utf-8" in the reader'
+                f"it compares with {what}, and text in elements is bytes, which no str is equal "
+                f'to: compare with {other}, or read str with encoding="utf-8" in the reader'
             )
         if cause not in self._told:
             self._told.add(cause)
@@ -85,14 +89,22 @@ def _dtype_of(column: Column) -> DType | None:
     return text if isinstance(leaf, str) else None
 
 
-def compared_str(function: Callable[..., Any]) -> str | None:
+class Compared(NamedTuple):
+    """A ``str`` that code compares with, and whether it is written there."""
+
+    value: str
+    is_constant: bool
+
+
+def compared_str(function: Callable[..., Any]) -> Compared | None:
     """A ``str`` that a function's code compares something with, by ``==``, ``<`` or ``in``.
 
     Found from constants, and from variables outside the function, without calling it.
 
     Example:
-        >>> compared_str(lambda row: row["name"] == "ada"), compared_str(lambda row: row["x"] > 1)
-        ('ada', None)
+        >>> compared_str(lambda row: row["name"] == "ada")
+        Compared(value='ada', is_constant=True)
+        >>> compared_str(lambda row: row["x"] > 1)
     """
     called = _plain_function(function)
     code = getattr(called, "__code__", None)
@@ -117,12 +129,13 @@ def _plain_function(function: Any) -> Any:
     return vars(type(function)).get("__call__")
 
 
-def _compared(code: CodeType, known: dict[str, Any]) -> Iterator[str]:
+def _compared(code: CodeType, known: dict[str, Any]) -> Iterator[Compared]:
     steps = list(dis.get_instructions(code))
     for place, step in enumerate(steps):
         if step.opname in _COMPARISONS:
             for operand in _operands(steps, place):
-                yield from _strs_in(_value(operand, known))
+                for value in _strs_in(_value(operand, known)):
+                    yield Compared(value, operand.opname == "LOAD_CONST")
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _compared(constant, known)

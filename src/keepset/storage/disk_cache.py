@@ -46,6 +46,9 @@ class CachedStore(Store):
         self._under_way = _UnderWay()
         self._sizes: dict[str, int] = {}
 
+    def patient(self) -> CachedStore:
+        return CachedStore(self._store.patient(), self._folder, self._max_bytes)
+
     def read_range(self, name: str, offset: int, length: int) -> memoryview | bytes:
         return self.read_ranges(name, [(offset, length)])[0]
 

@@ -47,7 +47,7 @@ class Compare(Question):
         values: Named | None,
         thorough: bool,
         sources: dict[str, list[str]],
-        variables: dict[Variable, bytes],
+        variables: bytes,
     ) -> None:
         super().__init__(values)
         self._thorough, self._sources, self._variables = thorough, sources, variables
@@ -56,9 +56,10 @@ class Compare(Question):
         for file, lines in self._sources.items():
             # Without a time, as this is the text of what was loaded, whatever the file holds now.
             linecache.cache[file] = (sum(map(len, lines)), None, lines, file)
-        for (module, name), content in self._variables.items():
-            with suppress(Exception):  # then it differs, and that is reported
-                setattr(import_module(module), name, pickle.loads(content))
+        if self._variables:
+            with suppress(Exception):  # then they differ, and that is reported
+                for (module, name), value in pickle.loads(self._variables).items():
+                    setattr(import_module(module), name, value)
         try:
             return walked(self.of(compute), thorough=self._thorough).uses
         except Exception:  # objects may fail in any way when they are looked at
@@ -87,7 +88,7 @@ class Agreement:
         self._lock = threading.Lock()
         self._ours: Walked | None = None
         self._was_walked = False
-        self._variables: dict[Variable, bytes] = {}
+        self._variables = b""
         self.differences: list[Difference] = []
 
     def reach(self, ask: Ask) -> None:
@@ -98,9 +99,8 @@ class Agreement:
             return
         theirs = self._compare(ask, ours, self._variables)
         if theirs is not None and theirs.digest != ours.uses.digest:
-            for variable in _differing(ours.uses, theirs):
-                with suppress(Exception):  # any object may fail in any way
-                    self._variables.setdefault(variable, dumps(ours.values[variable], None))
+            with self._lock:
+                self._variables = self._variables or _together(ours.values)
             theirs = self._compare(ask, ours, self._variables)
         if (theirs is None or theirs.digest != ours.uses.digest) and not self.differences:
             self.differences = self._explained(ask, ours, theirs)
@@ -112,10 +112,8 @@ class Agreement:
                 self._ours = walked(self._values, thorough=self._thorough)
         return self._ours
 
-    def _compare(self, ask: Ask, ours: Walked, variables: dict[Variable, bytes]) -> Uses | None:
-        answer: Uses | None = ask(
-            Compare(self._sent, self._thorough, ours.sources, dict(variables))
-        )
+    def _compare(self, ask: Ask, ours: Walked, variables: bytes) -> Uses | None:
+        answer: Uses | None = ask(Compare(self._sent, self._thorough, ours.sources, variables))
         return answer
 
     def _explained(self, ask: Ask, ours: Walked, theirs: Uses | None) -> list[Difference]:
@@ -125,6 +123,22 @@ class Agreement:
         names = [] if theirs is None else _differing(ours.uses, theirs)
         plain = [Difference(".".join(name), "as in the program", "another") for name in names]
         return found or plain or [Difference("the function", "as in the program", "another")]
+
+
+def _together(values: dict[Variable, Any]) -> bytes:
+    """All variables in one pickle, so that what two of them share is one object there, too.
+
+    Those that are the same in the worker go along: a table may hold the object that another
+    variable stands for. What cannot be pickled stays behind, and is reported if it differs.
+    """
+    with suppress(Exception):  # any object may fail in any way
+        return dumps(values, None)
+    sendable = {}
+    for variable, value in values.items():
+        with suppress(Exception):
+            dumps(value, None)
+            sendable[variable] = value
+    return dumps(sendable, None)
 
 
 def _differing(ours: Uses, theirs: Uses) -> list[Variable]:

@@ -7,6 +7,7 @@ which may have changed it as well: it counts.
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, suppress
@@ -20,15 +21,20 @@ from keepset.core.fingerprint.held_results import (
     note_result,
 )
 from keepset.core.fingerprint.value import digest_of_content
-from keepset.errors import FingerprintError
 
 # Each takes some 50 ns before and behind each chunk.
 _MOST: Final = 1_000
 # How often a value is looked at again that other threads change at that moment.
 _TRIES: Final = 5
 
-# The passes whose functions run at this moment: one may read from the snapshot of another one.
-_at_work: set[int] = set()
+
+class _Thread(threading.local):
+    """How many passes run functions in a thread: one may read from the snapshot of another."""
+
+    passes = 0
+
+
+_thread = _Thread()
 
 
 class _Empty(NamedTuple):
@@ -57,8 +63,15 @@ class EmptyCaches:
         if place in self._empty or len(self._empty) >= _MOST:
             return
         reference: Callable[[], Any]
+        own = weakref.ref(self)
+
+        def drop(_: Any) -> None:
+            caches = own()
+            if caches is not None:
+                caches._drop(place)
+
         try:
-            reference = weakref.ref(owner, lambda _: self._drop(place))
+            reference = weakref.ref(owner, drop)
         except TypeError:
             reference = lambda: owner  # noqa: E731 - a tuple with attributes, of which there are few
         self._empty[place] = _Empty(reference, name, table, key)
@@ -70,15 +83,13 @@ class EmptyCaches:
 
     def begin_functions(self) -> None:
         """Note that functions of the pipeline begin to run."""
-        if self._has_any:
-            _at_work.add(id(self))
+        _thread.passes += 1
 
     def end_functions(self) -> None:
         """Note that they are done, and how the values are that they have made."""
-        if self._has_any:
-            _at_work.discard(id(self))
-            if self._has_filled():
-                self.note_made()
+        _thread.passes -= 1
+        if self._has_any and self._has_filled():
+            self.note_made()
 
     def note_made(self) -> None:
         """Take the digests of the values that functions have made since the last time."""
@@ -98,7 +109,7 @@ class EmptyCaches:
         """
         if not self._has_filled():
             return
-        if in_background or _at_work:
+        if in_background or _thread.passes:
             self.note_made()
             return
         for owner, name, _, _ in self._filled():
@@ -128,6 +139,8 @@ class EmptyCaches:
             with suppress(RuntimeError), self.finding():
                 try:
                     return digest_of_content(value)
-                except FingerprintError:
+                except RuntimeError:
+                    raise
+                except Exception:  # objects may fail in any way when they are looked at
                     return None
         return None

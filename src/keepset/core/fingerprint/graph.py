@@ -51,6 +51,11 @@ class _LeftOut:
 _LEFT_OUT, _UNREAD = _LeftOut(), _LeftOut()
 
 
+def is_left_out(part: Part) -> bool:
+    """Whether something stands for the value of a part that does not count."""
+    return type(part.value) is _LeftOut
+
+
 class Graph:
     """Everything that can be reached from some values.
 
@@ -114,7 +119,7 @@ class Graph:
         """The names whose values do not count, by what holds them."""
         for vertex in self._vertices.values():
             for part, _ in vertex.edges:
-                if type(part.value) is _LeftOut:
+                if is_left_out(part):
                     word, _, name = part.label.partition(" ")
                     yield part.binding or (id(vertex.value), name if word == "attribute" else "")
 
@@ -411,7 +416,7 @@ def _sketch_of_type(value: Any) -> Sketch:
 
 def _is_hidden(mask: Mask, vertex: Vertex, part: Part) -> bool:
     # What is left out counts for nothing, so there is nothing to hide.
-    return type(part.value) is not _LeftOut and mask.hides_part(vertex, part)
+    return not is_left_out(part) and mask.hides_part(vertex, part)
 
 
 def _masked_own(vertex: Vertex, mask: Mask) -> bytes:

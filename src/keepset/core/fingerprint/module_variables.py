@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
+from keepset.core.fingerprint.graph import is_left_out
 from keepset.core.fingerprint.library_state import WithoutLibraryState
 from keepset.core.fingerprint.mask import Mask
 from keepset.core.fingerprint.moment import Moment
@@ -80,7 +81,8 @@ def walked(values: Sequence[tuple[str, Any]], *, thorough: bool) -> Walked:
         if (id(vars(sys.modules[variable[0]])), variable[1]) not in moving.names
     }
     digest = b"".join(found[root] for root in graph.roots)
-    contents = {variable: held[variable][0].value for variable in variables}
+    parts = {variable: held[variable][0] for variable in variables}
+    contents = {name: part.value for name, part in parts.items() if not is_left_out(part)}
     return Walked(Uses(digest, variables), contents, sources)
 
 

@@ -269,8 +269,8 @@ class Computing:
             first.close((lambda: self.draws) if commit else None)
 
     def close(self) -> None:
-        self._note_found()
         try:
+            self._note_found()
             # Before anything is compared: threads may still be at work on what it compares.
             self._upstream.close()
         finally:

@@ -213,8 +213,8 @@ class FirstPass:
             return
         url = self._log.store.url
         if not self._log.extend(self._state, kind, self._run, body):
-            self._note_loss(url)
             self._lost = True
+            self._note_loss(url)
             return
         self._has_committed = True
         _log.debug("commit %d of %s: %s", self._state.next_number - 1, url, kind)
