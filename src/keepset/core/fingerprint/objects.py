@@ -306,13 +306,14 @@ def _state(value: Any, state: tuple[Any, ...]) -> Iterator[Part]:
 
 
 def _left_behind(value: Any, state: dict[Any, Any]) -> Iterator[Part]:
-    """The attributes that a copy would not get, and that functions may use all the same.
+    """The attributes that a copy would not get as they are, and that functions may use.
 
     Those without content, for which they are often left behind, count by their type.
     """
     for each in _own_attributes(value):
         name = each.label.removeprefix("attribute ")
-        if name not in state and counts_left_out(name):
+        is_copied = name in state and state[name] is each.value
+        if not is_copied and counts_left_out(name):
             found = Part(f"attribute {name}", each.value, f"left behind {name}".encode())
             found.optional = True
             yield found
