@@ -215,3 +215,64 @@ def test_what_a_worker_has_otherwise_does_not_fill_a_repaired_snapshot(
     with pytest.warns(UserWarning, match="in a worker process"):
         list(make(num_parallel_calls=2, executor="process"))
     assert [int(x) for x in make()] == right
+
+
+STATE = """
+import functools
+
+T = None
+MEMO = {}
+
+def lazy(x):
+    global T
+    if T is None:
+        T = 0
+    return int(x) + T
+
+def memo(x):
+    if int(x) not in MEMO:
+        MEMO[int(x)] = int(x)
+    return MEMO[int(x)]
+
+@functools.cache
+def vocabulary():
+    return []
+
+def counted(x):
+    return int(x) + sum(vocabulary())
+"""
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A module whose functions hold state."""
+    name = f"state_{tmp_path.name}"
+    (tmp_path / f"{name}.py").write_text(STATE)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield importlib.import_module(name)
+    del sys.modules[name]
+
+
+def of_one_worker(function: Callable[..., Any], tmp_path: Path) -> tuple[list[int], list[int]]:
+    """What a worker computes, and what a pass in this process finds stored or computes."""
+    ds = ks.Dataset.range(4)
+    first = ds.map(function, num_parallel_calls=1, executor="process").snapshot(tmp_path / "kept")
+    return [int(x) for x in first], [int(x) for x in ds.map(function).snapshot(tmp_path / "kept")]
+
+
+def test_a_worker_begins_with_the_state_that_functions_have_here(
+    state: Any, tmp_path: Path
+) -> None:
+    state.T = 50
+    assert of_one_worker(state.lazy, tmp_path) == ([50, 51, 52, 53], [50, 51, 52, 53])
+    state.MEMO[2] = 99
+    assert of_one_worker(state.memo, tmp_path) == ([0, 1, 99, 3], [0, 1, 99, 3])
+
+
+def test_what_a_worker_makes_in_place_of_a_changed_result_is_not_stored(
+    state: Any, tmp_path: Path
+) -> None:
+    assert of_one_worker(state.counted, tmp_path) == ([0, 1, 2, 3], [0, 1, 2, 3])
+    state.vocabulary().append(50)
+    with pytest.warns(UserWarning, match=r"cached result is \[50\] here and \(absent\)"):
+        assert of_one_worker(state.counted, tmp_path)[1] == [50, 51, 52, 53]

@@ -17,6 +17,7 @@ from keepset.core.fingerprint.library_state import WithoutLibraryState
 from keepset.core.fingerprint.mask import Mask
 from keepset.core.fingerprint.moment import Moment
 from keepset.core.fingerprint.origin import is_library_function, is_library_module
+from keepset.core.fingerprint.own_state import OwnState
 from keepset.core.fingerprint.sketch import Part
 from keepset.core.fingerprint.value import graph_and_own_state
 from keepset.core.fingerprint.vertex import Vertex
@@ -28,7 +29,7 @@ class Uses(NamedTuple):
     """What some values come to in one process.
 
     Attributes:
-        digest: That of all of them, without own state, library objects and results of caches.
+        digest: That of all of them, without library objects.
         variables: The same of each variable of a module that their functions use.
     """
 
@@ -55,10 +56,11 @@ def walked(values: Sequence[tuple[str, Any]], *, thorough: bool) -> Walked:
 
     Args:
         values: Functions and other values, each with a name.
-        thorough: Whether large arrays count.
+        thorough: Whether large arrays count, and results that caches hold and that the program
+            has changed, or that were there before: a worker makes its own.
     """
     with Moment(light=not thorough):
-        graph, moving, _ = graph_and_own_state(values, None, looks_at_caches=False)
+        graph, _, _ = graph_and_own_state(values, None, looks_at_caches=thorough)
     modules = {
         id(vars(module)): name
         for name, module in list(sys.modules.items())
@@ -73,12 +75,12 @@ def walked(values: Sequence[tuple[str, Any]], *, thorough: bool) -> Walked:
         if type(vertex.value) is FunctionType and not is_library_function(vertex.value):
             file = vertex.value.__code__.co_filename
             sources[file] = linecache.getlines(file)
-    mask = _Comparable(WithoutLibraryState(moving))
+    # State that functions write is what it is here when the pass begins, in the worker as well.
+    mask = _Comparable(WithoutLibraryState(OwnState()), holds_results=thorough)
     found = graph.digests_without(mask, [inner for _, inner in held.values() if inner is not None])
     variables = {
         variable: graph.leaf_digest(part.value) if inner is None else found[inner]
         for variable, (part, inner) in held.items()
-        if (id(vars(sys.modules[variable[0]])), variable[1]) not in moving.names
     }
     digest = b"".join(found[root] for root in graph.roots)
     parts = {variable: held[variable][0] for variable in variables}
@@ -87,16 +89,17 @@ def walked(values: Sequence[tuple[str, Any]], *, thorough: bool) -> Walked:
 
 
 class _Comparable:
-    """Hides what another mask hides, and results that caches hold: a worker has called nothing."""
+    """Hides what another mask hides, and results that caches hold unless those are to count."""
 
-    def __init__(self, mask: Mask) -> None:
-        self._mask = mask
+    def __init__(self, mask: Mask, *, holds_results: bool) -> None:
+        self._mask, self._holds_results = mask, holds_results
 
     def hides(self, vertex: Vertex) -> bool:
         return self._mask.hides(vertex)
 
     def hides_part(self, vertex: Vertex, part: Part) -> bool:
-        return part.held or self._mask.hides_part(vertex, part)
+        is_result = part.held and not self._holds_results
+        return is_result or self._mask.hides_part(vertex, part)
 
     def hidden_keys(self, vertex: Vertex) -> frozenset[Any]:
         return self._mask.hidden_keys(vertex)
