@@ -357,7 +357,7 @@ def test_plain_data_sets_are_used_where_they_lie(tmp_path: Path, counted: list[C
     tracemalloc.start()
     try:
         assert ds[500]["x"][0] == 500_000
-        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+        assert tracemalloc.get_traced_memory()[1] < 4_000_000  # of eight
     finally:
         tracemalloc.stop()
 

@@ -75,7 +75,7 @@ def read_header(file: BinaryIO, where: ArrayPlace) -> Header:
     """Read what precedes the numbers, at the beginning of which the file is."""
     try:
         shape, is_fortran, dtype = _facts(file)
-        if min(shape, default=0) < 0:
+        if min(shape, default=0) < 0 or bool in map(type, shape):
             raise ValueError(f"its shape is {shape}")
     except Exception as error:
         raise where.damaged(f"is no .npy file ({error})") from error

@@ -104,6 +104,20 @@ def _sync(file: BinaryIO, durable: int, shown: Progress) -> int:
     return more
 
 
+def _check_no_none(chunk: Chunk) -> None:
+    """An error if None stands where other elements have a value."""
+    for path, column in zip(chunk.structure.paths(), chunk.columns, strict=True):
+        if isinstance(column, list):
+            for row, leaf in enumerate(column):
+                if leaf is None:
+                    raise ElementError(
+                        "this is None, and other elements have a value; put one in its place with "
+                        "map, such as NaN, -1 or b''",
+                        row=row,
+                        leaf=path or None,
+                    )
+
+
 class WrittenRows:
     """The writer of a file, which begins again where elements turn out to vary in their shapes.
 
@@ -134,6 +148,7 @@ class WrittenRows:
 
     def write(self, chunk: Chunk) -> None:
         """Add elements."""
+        _check_no_none(chunk)
         writer = self._writer
         if writer is None:
             writer = self.open(self.spec if self._is_promised else chunk_spec(chunk))

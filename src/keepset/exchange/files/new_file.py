@@ -12,6 +12,7 @@ from keepset.exchange.files.file_names import is_local, store_of
 from keepset.storage.durable import sync_folder
 from keepset.storage.failures import writing
 from keepset.storage.store import TEMPORARY
+from keepset.storage.unknown_option import unknown_options
 
 _PIECE_BYTES: Final = 8 << 20
 
@@ -28,6 +29,8 @@ def new_file(name: str, options: dict[str, Any] | None = None) -> Iterator[Binar
             yield file
             _upload(file, name, options)
         return
+    if options:
+        raise unknown_options(options, f"{name!r} is a local path, which takes no options")
     path = os.path.abspath(name)
     folder = os.path.dirname(path)
     temporary = os.path.join(folder, TEMPORARY + os.urandom(8).hex())
@@ -36,15 +39,16 @@ def new_file(name: str, options: dict[str, Any] | None = None) -> Iterator[Binar
         os.makedirs(folder, exist_ok=True)
         local = open(temporary, "x+b")  # noqa: SIM115  # closed below
     try:
-        with local:
-            yield local
-            with writing(name):
-                local.flush()
-                os.fsync(local.fileno())
+        yield local
         with writing(name):
+            local.flush()
+            os.fsync(local.fileno())
+            local.close()
             os.replace(temporary, path)
             sync_folder(folder)
     except BaseException:
+        with suppress(OSError):  # of what is left to write, for which there may be no room
+            local.close()
         with suppress(FileNotFoundError):
             os.unlink(temporary)
         raise

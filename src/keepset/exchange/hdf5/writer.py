@@ -86,23 +86,38 @@ class Hdf5Writer(RowWriter):
         for place, (column, number) in enumerate(self._columns):
             added = column.add(columns[number], len(chunk))
             self._columns[place] = added, number
+        self._check()
+        self._out.seek(0, os.SEEK_END)  # for those who ask how far it is
 
     def finish(self) -> None:
         for column, _ in self._columns:
             column.finish()
+        self._file.flush()
+        self._check()
         if any(column.leaves_space for column, _ in self._columns):
             self._pack()
         else:
             self._file.close()
         self._is_open = False
+        self._target.check()
+
+    def _check(self) -> None:
+        """Raise the error that the file met, behind closing it: later it will be gone."""
+        if self._target.has_failed:
+            self._is_open = False
+            with suppress(Exception):
+                self._file.close()
+            self._target.check()
 
     def _pack(self) -> None:
         """Leave out the space of data sets that are gone, which only a new file does."""
         folder = os.path.dirname(self._out.name) if isinstance(self._out.name, str) else None
         with tempfile.TemporaryFile(dir=folder) as packed:
-            with h5py().File(packed, "w", libver=_VERSIONS) as target:
+            copy = _Target(packed)
+            with h5py().File(copy, "w", libver=_VERSIONS) as target:
                 for name in self._file:
                     self._file.copy(name, target)
+            copy.check()
             self._file.close()
             self._out.seek(0)
             self._out.truncate()
@@ -132,35 +147,86 @@ def _check_names(leaves: list[tuple[Path, int, LeafSpec]]) -> None:
 
 
 class _Target:
-    """A file for the library to write to, until it is let go of."""
+    """A file for the library to write to, until it is let go of.
+
+    The library ends the process, now or at its end, if a file fails under it. So what the disk does
+    not take is held in memory, for as long as it takes to close the file, and ``check`` raises the
+    error.
+    """
 
     def __init__(self, file: BinaryIO) -> None:
         self._file: BinaryIO | None = file
+        self._error: OSError | None = None
+        self._refused: list[tuple[int, bytes]] = []
+        self._at = 0
 
     def let_go(self) -> None:
         """From now on, pretend."""
         self._file = None
 
+    @property
+    def has_failed(self) -> bool:
+        return self._error is not None
+
+    def check(self) -> None:
+        """Raise the error that the file met."""
+        if self._error is not None:
+            raise self._error
+
     def seek(self, offset: int, whence: int = 0) -> int:
-        return offset if self._file is None else self._file.seek(offset, whence)
+        self._at = offset + {0: 0, 1: self._at, 2: self._size}[whence]
+        return self._at
 
     def tell(self) -> int:
-        return 0 if self._file is None else self._file.tell()
+        return self._at
 
     def read(self, size: int = -1) -> bytes:
-        return bytes(max(0, size)) if self._file is None else self._file.read(size)
+        data = bytearray(max(0, self._size - self._at if size < 0 else size))
+        del data[self.readinto(data) :]
+        return bytes(data)
 
     def readinto(self, buffer: Any) -> int:
+        into = memoryview(buffer).cast("B")
         if self._file is None:
-            return len(buffer)
-        return int(self._file.readinto(buffer))  # type: ignore[attr-defined]
+            return len(into)
+        found = os.pread(self._file.fileno(), len(into), self._at)
+        into[: len(found)] = found
+        end = len(found)
+        for at, data in self._refused:
+            start, stop = max(at, self._at), min(at + len(data), self._at + len(into))
+            if start < stop:
+                into[start - self._at : stop - self._at] = data[start - at : stop - at]
+                end = max(end, stop - self._at)
+        self._at += end
+        return end
 
     def write(self, data: Any) -> int:
-        return len(data) if self._file is None else int(self._file.write(data))
+        octets, done = memoryview(data).cast("B"), 0
+        while self._file is not None and done < len(octets):
+            try:
+                done += os.pwrite(self._file.fileno(), octets[done:], self._at + done)
+            except OSError as error:
+                self._error = self._error or error
+                self._refused.append((self._at + done, bytes(octets[done:])))
+                break
+        self._at += len(octets)
+        return len(octets)
 
     def truncate(self, size: int | None = None) -> int:
-        return size or 0 if self._file is None else self._file.truncate(size)
+        wanted = self._at if size is None else size
+        if self._file is not None:
+            try:
+                os.ftruncate(self._file.fileno(), wanted)
+            except OSError as error:
+                self._error = self._error or error
+        return wanted
 
     def flush(self) -> None:
-        if self._file is not None:
-            self._file.flush()
+        """Nothing waits to be written."""
+
+    @property
+    def _size(self) -> int:
+        if self._file is None:
+            return 0
+        ends = [at + len(data) for at, data in self._refused]
+        return max([os.fstat(self._file.fileno()).st_size, *ends])

@@ -59,6 +59,9 @@ class ExampleWriter:
     def __init__(self, spec: Spec, serialize: Collection[str] = ()) -> None:
         self.spec, self._structure = spec, structure_of(spec)
         names, leaves = leaf_names(spec), self._structure.leaves(spec)
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise ElementError(f"two entries of the element would be called {twice!r}; rename one")
         unknown = set(serialize) - set(names)
         if unknown:
             raise InvalidArgumentError(

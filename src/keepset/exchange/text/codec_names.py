@@ -15,7 +15,7 @@ def codec_named(encoding: str) -> str:
     try:
         codec = codecs.lookup(encoding)
         "".encode(codec.name)  # a LookupError for those of bytes, such as base64
-    except (LookupError, TypeError) as error:
+    except (LookupError, TypeError, UnicodeError) as error:
         raise InvalidArgumentError(
             f"encoding={encoding!r} is unknown; choose one that Python has, such as 'utf-8', "
             "'latin-1' or 'utf-16'"

@@ -150,7 +150,10 @@ def decoded_pieces(pieces: Iterable[bytes], encoding: str, place: Place) -> Iter
                 part.encode()  # some know half a surrogate pair, which is no character
         except UnicodeDecodeError as error:
             start = read - (len(error.object) - len(piece)) + error.start
-            before = error.object[: error.start].decode(encoding, errors="replace")
+            try:
+                before = error.object[: error.start].decode(encoding, errors="replace")
+            except UnicodeError:  # some, such as idna, replace nothing
+                before = ""
             yield before
             lines += before.count("\n")
             octet = f"0x{error.object[error.start]:02x}"
@@ -158,16 +161,20 @@ def decoded_pieces(pieces: Iterable[bytes], encoding: str, place: Place) -> Iter
         except UnicodeEncodeError as error:
             lines += part.count("\n", 0, error.start)
             raise _undecodable(place, lines, repr(part[error.start]), error, read) from error
+        except UnicodeError as error:
+            # Of a whole file, such as one in UTF-16 that does not begin with a mark.
+            what = f"what begins at byte {read}"
+            raise _undecodable(place, lines, what, error, read, encoding) from error
         read, lines = read + len(piece), lines + part.count("\n")
         yield part
 
 
 def _undecodable(
-    place: Place, line: int, what: str, error: UnicodeError, byte: int
+    place: Place, line: int, what: str, error: UnicodeError, byte: int, encoding: str = ""
 ) -> CorruptRecordError:
-    name = getattr(error, "encoding", "")
+    name, reason = getattr(error, "encoding", encoding), getattr(error, "reason", error)
     return CorruptRecordError(
-        f"{place.name}: line {line}: {what} is no text in {name} ({getattr(error, 'reason', '')}); "
+        f"{place.name}: line {line}: {what} is no text in {name} ({reason}); "
         "pass the encoding= that the file has, such as 'latin-1', or leave it out for bytes",
         path=place.name,
         record=line,

@@ -1,0 +1,83 @@
+"""Writers that meet a full disk, a misspelt argument or an element that no file can hold."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import keepset as ks
+
+# A limit on the size of files stands for a disk that is full, without mounting one.
+FULL = """
+import resource, signal, sys
+import numpy as np
+import keepset as ks
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+random = np.random.default_rng(0)
+rows = ks.Dataset.range(3000).map(lambda i: {"v": random.random(), "w": random.random(100)})
+numbers = ks.Dataset.range(200_000).map(lambda i: {"v": random.random()})
+lines = ks.Dataset.range(200_000).map(lambda i: str(random.random()))
+kind, path = sys.argv[1:]
+ds = {"csv": numbers, "text": lines}.get(kind, rows)
+try:
+    getattr(ds, f"write_{kind}")(path)
+except ks.StorageError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize(
+    "kind", ["arrow", "csv", "hdf5", "json_lines", "parquet", "text", "webdataset"]
+)
+def test_a_full_disk_is_an_error_that_names_the_file(tmp_path: Path, kind: str) -> None:
+    path = str(tmp_path / f"some.{kind}")
+    ended = subprocess.run(
+        [sys.executable, "-c", FULL, kind, path], capture_output=True, text=True, timeout=100
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert f"cannot write {path}" in ended.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+WRITERS: dict[str, Callable[..., Any]] = {
+    name: getattr(ks.Dataset, f"write_{name}")
+    for name in ("arrow", "csv", "hdf5", "json_lines", "npz", "parquet", "tfrecord", "webdataset")
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_an_argument_that_does_not_exist_is_refused(tmp_path: Path, name: str) -> None:
+    ds = ks.Dataset.range(3).map(lambda i: {"a": i})
+    with pytest.raises(ks.InvalidArgumentError, match="progres"):
+        WRITERS[name](ds, tmp_path / "some", progres=False)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_none_in_the_place_of_a_value_is_named(tmp_path: Path, name: str) -> None:
+    ds = ks.Dataset.range(12).map(lambda i: {"t": None if i == 9 else np.int64(4)})
+    with pytest.raises(ks.ElementError, match="element 9"):
+        WRITERS[name](ds, tmp_path / "some")
+
+
+def test_two_entries_of_one_name_are_refused(tmp_path: Path) -> None:
+    ds = ks.Dataset.range(2).map(lambda i: {"a/b": i, "a": {"b": i + 100}})
+    with pytest.raises(ks.ElementError, match="would be called 'a/b'"):
+        ds.write_tfrecord(tmp_path / "some.tfrecord")
+
+
+def test_text_that_is_in_no_known_form_is_an_error_with_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "some.txt"
+    path.write_bytes(b"a,b\n1,\xc3\xa9\n2,x\\\n")
+    with pytest.raises(ks.CorruptRecordError, match=r"line 1: .* is no text in utf-16"):
+        list(ks.read_text(path, encoding="utf-16"))
+    with pytest.raises(ks.InvalidArgumentError, match="is unknown"):
+        ks.read_text(path, encoding="undefined")
