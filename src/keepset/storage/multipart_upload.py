@@ -53,6 +53,7 @@ class MultipartUpload(ObjectWriter):
         self._filled = 0
         # Parts that were handed over, each with what lives as long as its bytes may be read.
         self._given: list[tuple[Array, weakref.ref[Array]]] = []
+        self._has_parts = False
 
     def _write(self, view: memoryview) -> None:
         done = 0
@@ -81,6 +82,7 @@ class MultipartUpload(ObjectWriter):
         # Every view of a view holds on to the array that the first one is of.
         shown = part[:]
         self._given.append((part, weakref.ref(shown)))
+        self._has_parts = True  # also when obstore has let go of them all
         self._run(partial(self._upload.write, shown.data))
 
     def _finish(self) -> None:
@@ -97,7 +99,7 @@ class MultipartUpload(ObjectWriter):
 
     def _not_completed(self, error: Exception) -> KeepsetError:
         """What to say of a failed end, after which obstore has aborted the upload itself."""
-        if not self._given or not isinstance(error, FileNotFoundError):
+        if not self._has_parts or not isinstance(error, FileNotFoundError):
             return failed("write", self.url, error)
         # This is the answer to the abort, as a rule: obstore forgets what failed before it, which
         # may be a part or the completion. Only the object shows whether a completion took effect.
