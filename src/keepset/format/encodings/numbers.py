@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from keepset.core.arrays import lent_view
 from keepset.core.dtypes import Array
 
 # Arrow has these under the same name, bit for bit.
@@ -65,8 +66,7 @@ def primitive(array: pa.Array, dtype: np.dtype[Any]) -> Array:
         return np.empty(0, dtype)
     # What was decompressed could be written to, by a consumer that unlocks its array: later reads
     # of the chunk would see that.
-    octets = memoryview(data).toreadonly()
-    return np.frombuffer(octets, dtype, len(array), array.offset * dtype.itemsize)
+    return lent_view(np.frombuffer(data, dtype, len(array), array.offset * dtype.itemsize))
 
 
 def _whole_units() -> set[tuple[str, int]]:
