@@ -261,10 +261,10 @@ def test_what_is_secret_elsewhere_is_hidden() -> None:
 )
 def test_long_texts_take_linear_time(template: str) -> None:
     text = (template * (250_000 // len(template)))[:250_000]
-    start = time.perf_counter()
+    start = time.process_time()
     Mask().text(text)
     # It takes less than a second; whatever is not linear takes minutes.
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 20
 
 
 def test_a_secret_that_is_not_ascii_is_found_in_bytes() -> None:

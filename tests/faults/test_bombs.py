@@ -65,10 +65,10 @@ def test_json_in_an_archive_that_is_nested_deep_is_refused(tmp_path: Path) -> No
 def test_a_recipe_nested_deep_is_refused_at_once(tmp_path: Path, text: str) -> None:
     path = tmp_path / "deep.yaml"
     path.write_text(text)
-    began = time.perf_counter()
+    began = time.process_time()  # what other programs do meanwhile does not count
     with pytest.raises(ks.RecipeError, match=r"deep\.yaml"):
         ks.from_recipe(path)
-    assert time.perf_counter() - began < 10
+    assert time.process_time() - began < 10
 
 
 def test_aliases_are_refused_before_they_grow(tmp_path: Path) -> None:

@@ -167,4 +167,4 @@ def test_closing_does_not_wait_for_a_slow_data_set_in_a_process() -> None:
     next(it)
     began = time.perf_counter()
     it.close()
-    assert time.perf_counter() - began < 10
+    assert time.perf_counter() - began < 50  # less than the function sleeps

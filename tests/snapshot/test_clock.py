@@ -110,7 +110,7 @@ def test_a_silent_writer_elsewhere_is_not_waited_for_until_the_clocks_agree(
     clock.ahead_s = ahead_s
     began = time.monotonic()
     check(kept(tmp_path, Counted(), on_pending=pending, pending_snapshot_expiry_seconds=0.4))
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 60  # the clocks agree in ten hours
     check(ks.load(tmp_path))
 
 

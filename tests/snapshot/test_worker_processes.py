@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
 import signal
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -78,9 +80,27 @@ class Holder:
     k = 1
 
 
+class Outer:
+    class Inner(Holder):
+        k = 2
+
+        @classmethod
+        def of_base(cls):
+            return Holder.k
+
+
 class Kind:
     def method(self, x):
         return x
+
+    @classmethod
+    def of_class(cls, x):
+        return x
+
+    @classmethod
+    def set_size(cls, size):
+        global SIZE
+        SIZE = size
 
 
 class Scaler:
@@ -176,11 +196,63 @@ def test_what_a_worker_has_otherwise_is_not_stored(settings: Any, tmp_path: Path
     assert (computed, again) == ([0, 1, 2, 3], FIVES)
 
 
-def test_a_patched_method_of_a_module_is_not_stored(settings: Any, tmp_path: Path) -> None:
+def in_workers(function: Callable[..., Any]) -> list[int]:
+    ds = ks.Dataset.range(4).map(function, num_parallel_calls=2, executor="process")
+    return [int(x) for x in ds]
+
+
+def test_workers_have_what_was_set_on_a_class(settings: Any, tmp_path: Path) -> None:
+    settings.Holder.k = 5
+    assert in_workers(lambda x: int(x) * settings.Holder.k) == FIVES
+    assert in_workers(lambda x: int(x) * settings.Outer.Inner.of_base()) == FIVES
+    assert fives(lambda x: int(x) * settings.Holder.k, tmp_path) == (FIVES, FIVES)
+
+
+def test_workers_have_attributes_that_were_added_to_a_class_or_deleted(settings: Any) -> None:
+    settings.Holder.added = 5
+    assert in_workers(lambda x: int(x) * settings.Holder.added) == FIVES
+    settings.Holder.k = 5
+    del settings.Outer.Inner.k
+    assert in_workers(lambda x: int(x) * settings.Outer.Inner.k) == FIVES
+
+
+def test_workers_have_methods_that_were_replaced(settings: Any, tmp_path: Path) -> None:
     settings.Kind.method = lambda self, x: x * 5
-    with pytest.warns(UserWarning, match=r"method.* in a worker process"):
-        _, again = fives(lambda x: int(settings.Kind().method(x)), tmp_path)
-    assert again == FIVES
+    assert fives(lambda x: int(settings.Kind().method(x)), tmp_path) == (FIVES, FIVES)
+    settings.Kind.of_class = classmethod(lambda cls, x: x * 5)
+    assert in_workers(lambda x: int(settings.Kind.of_class(x))) == FIVES
+    settings.Kind.size = property(lambda self: 5)
+    assert in_workers(lambda x: int(x) * settings.Kind().size) == FIVES
+
+
+def test_workers_have_functions_that_were_wrapped(settings: Any, tmp_path: Path) -> None:
+    def fivefold(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def wrapper(*arguments: Any) -> Any:
+            return function(*arguments) * 5
+
+        return wrapper
+
+    settings.Kind.method = fivefold(settings.Kind.method)
+    settings.helper = fivefold(settings.helper)
+    assert fives(lambda x: int(settings.Kind().method(x)), tmp_path) == (FIVES, FIVES)
+    assert fives(lambda x: int(settings.helper(x)), tmp_path) == (FIVES, FIVES)
+
+
+def test_methods_that_were_not_replaced_use_the_variables_of_their_module(settings: Any) -> None:
+    settings.SIZE, settings.Holder.k = 5, 7
+
+    def together(x: np.int64) -> int:
+        settings.Kind.set_size(3)
+        return settings.SIZE
+
+    assert in_workers(together) == [3, 3, 3, 3]
+
+
+def test_what_cannot_be_sent_is_warned_of_without_a_snapshot(settings: Any) -> None:
+    settings.Holder.k = threading.Lock()
+    with pytest.warns(UserWarning, match=r"map\(.*Holder\.k \(a lock\).*cannot be pickled"):
+        in_workers(lambda x: isinstance(settings.Holder.k, int))
 
 
 def test_memos_generators_and_loggers_of_a_module_raise_no_alarm(

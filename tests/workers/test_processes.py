@@ -271,7 +271,7 @@ def test_closing_does_not_wait_for_a_slow_function() -> None:
     next(it)
     began = time.perf_counter()
     it.close()
-    assert time.perf_counter() - began < 10
+    assert time.perf_counter() - began < 50  # less than the function sleeps
     assert not children()
 
 
@@ -321,7 +321,7 @@ def test_a_parent_that_is_stopped_leaves_no_process(tmp_path: Path, how: signal.
             process.wait(timeout=30)
         finally:
             process.kill()
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while any(Path(f"/proc/{pid}").exists() for pid in workers):
         assert time.monotonic() < deadline, "a worker process outlived its parent"
         time.sleep(0.05)

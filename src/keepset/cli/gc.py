@@ -71,6 +71,8 @@ def command(
         keep_latest=keep_latest,
         max_bytes=None if max_bytes is None else int(max_bytes),
     )
+    if plan.problems and not plan.removals:
+        raise plan.problems[0]
     if not as_json:
         _show(plan)
         if not plan.removals and plan.older_snapshots and keep_latest is None and max_bytes is None:
@@ -82,6 +84,8 @@ def command(
         show_json(_json(plan, removed))
     elif removed is not None:
         show(plain(f"{size_text(removed)} removed", "green"))
+    if plan.problems:
+        raise plan.problems[0]
     if plan.removals and removed is None:
         answer_no()
 
@@ -118,6 +122,7 @@ def _json(plan: Plan, removed: int | None) -> dict[str, Any]:
         "spared": [asdict(each) for each in plan.spared],
         "size_bytes": plan.size_bytes,
         "older_snapshots": plan.older_snapshots,
+        "problems": [str(each) for each in plan.problems],
         "is_done": removed is not None,
         "removed_bytes": removed or 0,
     }

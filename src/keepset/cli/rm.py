@@ -10,6 +10,7 @@ from keepset.cli.ls import snapshot_json, snapshot_table
 from keepset.cli.output import answer_no, counted, plain, show, show_json
 from keepset.cli.place import Place
 from keepset.core.size_text import size_text
+from keepset.errors import KeepsetError
 from keepset.snapshot.listing import list_snapshots
 from keepset.snapshot.upkeep.removing import remove_snapshot
 
@@ -47,13 +48,23 @@ def command(place: Place, as_json: bool, yes: bool, every: bool) -> None:
     count = "this snapshot" if len(found) == 1 else f"these {counted(len(found), 'snapshot')}"
     if not as_json:
         show(snapshot_table(found), "")
-    removed = None
+    removed, problems = None, []
     if confirmed(f"remove {count} ({size})?", yes=yes, may_ask=not as_json):
-        removed = sum(remove_snapshot(place.store_of(each.name)) for each in found)
+        removed = 0
+        for each in found:
+            try:
+                removed += remove_snapshot(place.store_of(each.name))
+            except KeepsetError as error:
+                problems.append(error)
+    if problems and len(problems) == len(found):
+        raise problems[0]
     if as_json:
         document = {"url": place.root.url, "snapshots": [snapshot_json(each) for each in found]}
-        show_json({**document, "is_done": removed is not None, "removed_bytes": removed or 0})
+        is_done = removed is not None and not problems
+        show_json({**document, "is_done": is_done, "removed_bytes": removed or 0})
     elif removed is not None:
         show(plain(f"{size_text(removed)} removed", "green"))
+    if problems:
+        raise problems[0]  # the others are gone
     if removed is None:
         answer_no()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -61,32 +61,63 @@ def command(place: Place, as_json: bool, repair: bool) -> None:
       keepset verify /data/kept --fingerprint 3f2a --repair
       keepset verify s3://bucket/images --json
 
-    Exits with 1 if something is damaged and was not repaired.
+    Exits with 1 if something is damaged and was not repaired, and with 3 if a
+    snapshot could not be checked or repaired; the others are all the same.
     """
     stores = [(folder, place.store_of(folder)) for folder in place.folders]
-    checked = []
+    checked, problems = [], {}
     with _progress([store for _, store in stores]) as on_chunk:
         for name, store in stores:
-            report = check_snapshot(store, on_chunk)
-            fix = repair_snapshot(store, report) if repair and not report.is_sound else None
-            checked.append(_Checked(name, report, fix))
+            try:
+                report = check_snapshot(store, on_chunk)
+                fix = repair_snapshot(store, report) if repair and not report.is_sound else None
+                checked.append(_Checked(name, report, fix))
+            except KeepsetError as error:
+                problems[name] = error  # the others are checked all the same
+    if not checked:
+        raise next(iter(problems.values()))
     is_sound = all(each.report.is_sound for each in checked)
+    skipped = _skipped(place, checked)
     if as_json:
-        snapshots = [_json(each) for each in checked]
-        show_json({"url": place.root.url, "is_sound": is_sound, "snapshots": snapshots})
+        document = {
+            "url": place.root.url,
+            "is_sound": is_sound and not problems,
+            "snapshots": [_json(each) for each in checked],
+            "problems": {name: str(error) for name, error in problems.items()},
+            "skipped": skipped,
+        }
+        show_json(document)
     else:
-        _show(checked)
+        _show(checked, problems, skipped)
         if not is_sound and not repair:
             show("", "to drop only what is damaged, add --repair")
+    if problems:
+        raise next(iter(problems.values()))
     if not is_sound and not repair:
         answer_no()
 
 
-def _show(checked: list[_Checked]) -> None:
+def _skipped(place: Place, checked: list[_Checked]) -> dict[str, str]:
+    """What is neither a file nor a folder, and nothing that is read depends on, by its name."""
+    if place.root.is_remote:
+        return {}
+    named = {
+        f"{each.name}/{damage.name}" if each.name else damage.name
+        for each in checked
+        for damage in each.report.damages
+    }
+    found = {info.name: place.root.obstacle(info.name) for info in place.root.list("")}
+    return {name: what for name, what in found.items() if what and name not in named}
+
+
+def _show(
+    checked: list[_Checked], problems: Mapping[str, KeepsetError], skipped: Mapping[str, str]
+) -> None:
+    unread = [[name or ".", plain("unreadable", "bold red"), "?", "?", "?"] for name in problems]
     show(
         table(
             ["name", "result", "elements", "chunks", "size"],
-            [_cells(each) for each in checked],
+            [*(_cells(each) for each in checked), *unread],
             numbers=["elements", "chunks", "size"],
             foldable=["name"],
         )
@@ -102,6 +133,11 @@ def _show(checked: list[_Checked]) -> None:
             show(_indented(f"the next run of the pipeline computes {waiting}", "yellow"))
         if each.repair is not None:
             show(*(_indented(line, "green") for line in str(each.repair).splitlines()))
+    for name, error in problems.items():
+        show("", plain(name or ".", "bold"), _indented(error, "red"))
+    if skipped:
+        show("", plain("skipped", "bold"))
+        show(*(_indented(f"{name}: it is {what}", "yellow") for name, what in skipped.items()))
 
 
 def _indented(text: object, style: str) -> Padding:

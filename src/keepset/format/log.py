@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from keepset.core.record import record
-from keepset.errors import CorruptSnapshotError, ObjectMissingError
+from keepset.errors import CorruptSnapshotError, ObjectMissingError, StorageError
 from keepset.format.commit import (
     FOLDER,
     LARGEST_NUMBER,
@@ -163,9 +163,12 @@ class Log:
         self.store = store
 
     def numbers(self) -> list[int]:
-        """The numbers of all commits there are. Some may be missing in between."""
-        found = (commit_number(info.name) for info in self.store.list(FOLDER))
-        numbers = sorted(number for number in found if number is not None)
+        """The numbers of all commits there are. Some may be missing in between.
+
+        What is no file in the place of a commit counts as one that is damaged: nothing can be
+        created under its number, and what was there is unknown.
+        """
+        numbers = self.listed()
         passed_over: list[int] = []
         # A listing may pass over what is added while it is made, and still give what came later.
         for before, number in pairwise(numbers):
@@ -174,6 +177,30 @@ class Log:
                     break
                 passed_over.append(between)
         return sorted(numbers + passed_over) if passed_over else numbers
+
+    def listed(self) -> list[int]:
+        """The numbers that a single listing has. One that is added meanwhile may be passed over."""
+        try:
+            names = self.store.names(FOLDER)
+        except StorageError:
+            self._check_place(FOLDER)
+            raise
+        if not names:
+            self._check_place(FOLDER)
+        return sorted(number for number in map(commit_number, names) if number is not None)
+
+    def _check_place(self, name: str) -> None:
+        """Raise if something else is in the place of a commit, or of the folder of commits."""
+        what = self.store.obstacle(name)
+        if what is None:
+            return
+        where, place = f"{self.store.url}/{name}", f"{what} is in its place"
+        mend = "restore the file from a copy, or drop it with `keepset verify --repair`"
+        if name == FOLDER:
+            mend = "move it away, and put the folder of commits there if there was one"
+        raise CorruptSnapshotError(
+            f"{where} cannot be read: {place}; {mend}", path=where
+        ) from ValueError(place)
 
     def _lacks(self, number: int) -> CorruptSnapshotError:
         return CorruptSnapshotError(
@@ -184,7 +211,12 @@ class Log:
 
     def read(self, number: int) -> Commit:
         name = commit_name(number)
-        return parse_commit(self.store.read(name), number, f"{self.store.url}/{name}")
+        try:
+            data = self.store.read(name)
+        except (ObjectMissingError, StorageError):
+            self._check_place(name)
+            raise
+        return parse_commit(data, number, f"{self.store.url}/{name}")
 
     def state(self) -> LogState:
         """What the log says now. One commit is read if the newest is a whole version."""
@@ -234,6 +266,9 @@ class Log:
                 state.add(commit, f"{self.store.url}/{commit_name(commit.number)}")
         except ObjectMissingError:
             pass  # removed while we look
+        except StorageError:
+            self._check_place(commit_name(state.next_number))
+            raise
         if state.last is not None and not self.store.exists(commit_name(state.last.number)):
             self._look_again(state)
         return state.next_number > before
@@ -269,7 +304,12 @@ class Log:
             # Another writer may have been stopped between naming a commit and syncing its name.
             # If a power cut took that one back and left ours, the gap would stop everybody.
             self.store.sync(FOLDER)
-        if not self.store.create(name, commit.to_bytes()):
+        try:
+            is_ours = self.store.create(name, commit.to_bytes())
+        except StorageError:
+            self._check_place(name)
+            raise
+        if not is_ours:
             return False
         after.durable, after.anchor = after.next_number, commit
         if not self._follows(state.anchor, commit.number):
@@ -292,8 +332,7 @@ class Log:
                 return self.read(anchor.number).identity == anchor.identity
             except ObjectMissingError:
                 return False
-        listed = (commit_number(info.name) for info in self.store.list(FOLDER))
-        newer = sorted(each for each in listed if each is not None and each > number)
+        newer = [each for each in self.listed() if each > number]
         try:
             return not any(map(is_removal, map(self.read, newer)))
         except ObjectMissingError:

@@ -21,12 +21,14 @@ from keepset.core.cursor import Cursor, State
 from keepset.core.record import mutable_record, record
 from keepset.core.run import Run
 from keepset.core.state_outline import other_workers
+from keepset.core.warn import warn_user
 from keepset.errors import InvalidArgumentError
 from keepset.nodes.autotune import AUTOTUNE, MOST_THREADS, Autotuner
 from keepset.nodes.group_call import GroupCall, Outcome
 from keepset.nodes.journal import Journal
 from keepset.nodes.rowwise import RowStage
 from keepset.workers.threads import Lanes, Task, ThreadPool, first_done
+from keepset.workers.unsendable import unsent_text
 
 if TYPE_CHECKING:
     from keepset.workers.processes import ProcessPool
@@ -96,6 +98,7 @@ class ParallelCursor(Cursor):
         self._lanes = Lanes(pool, self._tuner.level)
         self._context = run.session.context
         self._processes: ProcessPool | None = None
+        self._has_warned = False
         self._compute: Callable[..., Any] = GroupCall(node.steps(run))
         if self._in_processes:
             from keepset.workers.processes import ProcessPool
@@ -183,9 +186,16 @@ class ParallelCursor(Cursor):
                 group = self._groups[tasks.index(first_done(tasks, self._signal))]
         group.task.result()
         if self._processes is not None and self._processes.differences:
-            self._run.session.note_unlike(self._processes.differences)
+            self._note_differences(self._processes)
         self._tuner.waited(time.perf_counter() - began)
         return group, limit
+
+    def _note_differences(self, processes: ProcessPool) -> None:
+        self._run.session.note_unlike(processes.differences)
+        # Before a snapshot, the snapshot warns of all that differs.
+        if processes.unsent and not self._run.computes_anew and not self._has_warned:
+            self._has_warned = True
+            warn_user(unsent_text(self._node.title, processes.unsent))
 
     def _group_at(self, position: int) -> _Group:
         """The group that begins at a position which the journal asks for."""

@@ -15,10 +15,12 @@ from keepset.core.fingerprint import Difference
 from keepset.core.node import Node
 from keepset.core.options import Options
 from keepset.core.run import Run, start_apart
+from keepset.core.warn import warn_user
 from keepset.errors import WorkerDiedError
 from keepset.nodes.nested import Nested
 from keepset.workers.agreement import Agreement
 from keepset.workers.processes import Worker
+from keepset.workers.unsendable import unsent_text
 
 
 class Reply(NamedTuple):
@@ -89,6 +91,7 @@ class RemoteWorkers:
         # The code of functions that was compared in each process, and what came of it.
         self._compared: list[set[Any]] = [set() for _ in range(workers)]
         self.differences: Sequence[Difference] = ()
+        self._has_warned = False
         self._users = 0
 
     def join(self) -> None:
@@ -139,6 +142,10 @@ class RemoteWorkers:
         agreement = Agreement(values, travels=True, thorough=thorough)
         worker.agree(agreement, position)
         self.differences = self.differences or agreement.differences
+        # Before a snapshot, the snapshot warns of all that differs.
+        if agreement.unsent and not thorough and not self._has_warned:
+            self._has_warned = True
+            warn_user(unsent_text(self.title, agreement.unsent))
 
     def close(self) -> None:
         self._closed = True

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from keepset.errors import CorruptSnapshotError, KeepsetError, NewerFormatError, ObjectMissingError
 from keepset.format.commit import FOLDER
 from keepset.snapshot.looking import Snapshot
-from keepset.snapshot.reading.opening import snapshot_of
+from keepset.snapshot.reading.opening import is_obstructed, snapshot_of
 from keepset.snapshot.writing.lease import EXPIRY_S, Holder, live_holder
 from keepset.storage import Store
 
@@ -59,6 +59,8 @@ def list_snapshots(root: Store) -> list[Listed]:
         if folder is not None:
             name = info.name[len(folder) + 1 :] if folder else info.name
             sizes.setdefault(folder, {})[name] = info.size_bytes
+    if is_obstructed(root):
+        sizes.setdefault("", {})
     with ThreadPoolExecutor(_AT_ONCE, "keepset-list") as pool:
         found = pool.map(lambda folder: _listed(root, folder, sizes[folder]), sorted(sizes))
         return [each for each in found if not _is_removed(each, sizes[each.name])]

@@ -183,7 +183,8 @@ def make_folder(folder: str) -> None:
 def sync_folder(folder: str) -> None:
     """Make the names in a folder durable."""
     try:
-        descriptor = os.open(folder, os.O_RDONLY)
+        # Opening a pipe in the place of the folder would wait for another process.
+        descriptor = os.open(folder, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
     except PermissionError:
         return  # it may be entered but not read: then there is no way to sync it
     try:

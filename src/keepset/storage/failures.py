@@ -23,6 +23,7 @@ _HINTS = {
     errno.EMFILE: "too many files are open; raise the limit with `ulimit -n`",
     errno.ENFILE: "too many files are open on this machine; close some programs",
     errno.ENOTDIR: "a file is in the place of a folder; move it away",
+    errno.EISDIR: "a folder is in the place of a file; move it away",
     errno.ENAMETOOLONG: "use a shorter path",
     errno.ELOOP: "the links lead in a circle; replace them by the file that is meant",
     errno.ESPIPE: "it is a pipe or a device; write what it has to a file, and name that",

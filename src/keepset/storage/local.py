@@ -8,7 +8,7 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -17,7 +17,7 @@ from keepset.errors import InvalidArgumentError
 from keepset.storage.durable import TemporaryFile, make_folder, name_if_free, sync_folder
 from keepset.storage.failures import failed, missing, reading, writing
 from keepset.storage.patience import patiently
-from keepset.storage.regular_file import check_regular, open_at_once, open_regular
+from keepset.storage.regular_file import check_regular, kind_of, open_at_once, open_regular
 from keepset.storage.settle import UnclearAnswerError, create_settled
 from keepset.storage.steps import reached
 from keepset.storage.store import (
@@ -111,7 +111,36 @@ class LocalStore(Store):
                         facts = entry.stat()
                     except FileNotFoundError:
                         continue  # deleted while we look
+                    except OSError as error:
+                        if error.errno != errno.ELOOP:
+                            raise
+                        # It is there: reading it says what is wrong. One entry must not keep the
+                        # others from being listed.
+                        facts = entry.stat(follow_symlinks=False)
                 yield ObjectInfo(name, facts.st_size, facts.st_mtime)
+
+    def names(self, prefix: str) -> Sequence[str]:
+        folder = os.path.join(self._root, check_prefix(prefix))
+        try:
+            found = os.listdir(folder)
+        except _NOT_THERE:
+            return []
+        except OSError as error:
+            raise failed("list", folder, error) from error
+        return [prefix + name for name in found if not name.startswith(TEMPORARY)]
+
+    def obstacle(self, name: str) -> str | None:
+        wanted = stat.S_ISDIR if name.endswith("/") else stat.S_ISREG
+        path = self._path(name.removesuffix("/"))
+        try:
+            facts = os.stat(path)
+        except OSError as error:
+            if not os.path.islink(path):
+                return None
+            if error.errno == errno.ELOOP:
+                return "a link that leads in a circle"
+            return "a link to nothing" if isinstance(error, _NOT_THERE) else None
+        return None if wanted(facts.st_mode) else kind_of(facts)
 
     def create(self, name: str, data: bytes) -> bool:
         return patiently(lambda: self._create(name, data))
@@ -202,7 +231,7 @@ class LocalStore(Store):
         for _, entry in _walk(self._root, "", ()):
             if entry.name.startswith(TEMPORARY):
                 with writing(entry.path, "delete"), suppress(FileNotFoundError):
-                    if entry.stat().st_mtime <= before:
+                    if entry.stat(follow_symlinks=False).st_mtime <= before:
                         os.unlink(entry.path)
                         swept += 1
         return swept
@@ -272,13 +301,22 @@ def _mapped(descriptor: int) -> mmap.mmap:
     return MappedFile(descriptor, 0, access=mmap.ACCESS_READ, **options)
 
 
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        return False  # a link that leads in a circle is no folder, and those beside it are listed
+
+
 def _walk(
     folder: str, prefix: str, above: tuple[tuple[int, int], ...]
 ) -> Iterator[tuple[str, os.DirEntry[str]]]:
     """The files below a folder with their names, in the order of the names."""
     try:
         with os.scandir(folder) as found:
-            entries = [(entry.name + "/" * entry.is_dir(), entry) for entry in found]
+            entries = [(entry.name + "/" * _is_folder(entry), entry) for entry in found]
         facts = os.stat(folder)
     except _NOT_THERE:
         return

@@ -15,6 +15,7 @@ from keepset.errors import StorageError
 # Does not wait for the other end of a pipe; for files it means nothing. Not every system has it.
 NO_WAIT: Final = getattr(os, "O_NONBLOCK", 0)
 _KINDS: Final = {
+    stat.S_IFDIR: "a folder",
     stat.S_IFIFO: "a named pipe",
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
@@ -29,6 +30,12 @@ def open_regular(path: str) -> BinaryIO:
         StorageError: Something else than a file or a folder is there.
         OSError: The file cannot be opened.
     """
+    if "\0" in path:
+        raise StorageError(
+            f"cannot read {path!r}: no path has a NUL character; check the list or the program "
+            "that this path comes from",
+            url=path,
+        )
     return open(path, "rb", opener=_opened)
 
 
@@ -41,12 +48,19 @@ def check_regular(facts: os.stat_result, path: str) -> None:
     """Raise unless these are the facts of a file or a folder."""
     if stat.S_ISREG(facts.st_mode) or stat.S_ISDIR(facts.st_mode):
         return
-    kind = _KINDS.get(stat.S_IFMT(facts.st_mode), "no regular file")
+    kind = kind_of(facts)
     raise StorageError(
         f"cannot read {path}: it is {kind}, which is not read; write what it has to a file, and "
         "name that",
         url=path,
     )
+
+
+def kind_of(facts: os.stat_result) -> str:
+    """What these facts are of, in words."""
+    if stat.S_ISREG(facts.st_mode):
+        return "a file"
+    return _KINDS.get(stat.S_IFMT(facts.st_mode), "no regular file")
 
 
 def open_at_once(path: Any, flags: int) -> int:

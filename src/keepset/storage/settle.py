@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import time
 from collections.abc import Callable
 
@@ -40,8 +41,13 @@ def create_settled(store: Store, name: str, data: bytes, attempt: Callable[[], N
             cause = unclear.cause.with_traceback(None)
         try:
             return store.read(name) == data
-        except ObjectMissingError:
-            continue  # nobody's: try again
+        except (ObjectMissingError, StorageError) as error:
+            what = store.obstacle(name)
+            if what is not None:
+                raise _obstructed(store.object_url(name), what) from cause
+            if isinstance(error, StorageError):
+                raise
+            # Nobody's: try again.
     url = store.object_url(name)
     raise StorageError(
         f"cannot create {url}: {len(PAUSES_S)} tries failed, the last one with: {cause}; it may "
@@ -49,3 +55,9 @@ def create_settled(store: Store, name: str, data: bytes, attempt: Callable[[], N
         url=url,
         number=cause.errno if isinstance(cause, OSError) else None,
     ) from cause
+
+
+def _obstructed(url: str, what: str) -> StorageError:
+    return StorageError(
+        f"cannot create {url}: {what} is in its place; move it away", url=url, number=errno.EEXIST
+    )

@@ -78,6 +78,20 @@ class Store(ABC):
     def list(self, prefix: str = "") -> Iterator[ObjectInfo]:
         """All objects below ``prefix``, which is empty or ends with ``/``, sorted by name."""
 
+    def names(self, prefix: str) -> Sequence[str]:
+        """The names right below ``prefix`` that no object can be created under, in any order.
+
+        Those of objects, and on a file system those of anything else, as a folder or a link.
+        """
+        return [info.name for info in self.list(prefix)]
+
+    def obstacle(self, name: str) -> str | None:
+        """What is in the place of an object and is none, in words; None if there is no such thing.
+
+        With a ``/`` at the end of the name, what is in the place of a folder.
+        """
+        return None
+
     @abstractmethod
     def create(self, name: str, data: bytes) -> bool:
         """Create an object if there is none, durably; False if another one was there first.

@@ -1,8 +1,9 @@
 """Agreement: whether a worker process computes with what its parent has.
 
 Functions of modules arrive by name, and the worker imports those modules anew. So it walks what it
-has got as the parent does. Variables of modules that differ are sent and set; what differs after
-that is reported, and is not to be stored under the parent's fingerprint.
+has got as the parent does. Variables of modules and attributes of their classes are sent and set if
+something differs; what differs after that is reported, and is not to be stored under the parent's
+fingerprint.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib import import_module
+from types import FunctionType
 from typing import Any
 
 from keepset.core.fingerprint.difference import Difference, differences
 from keepset.core.fingerprint.facts import Facts
 from keepset.core.fingerprint.module_variables import Uses, Variable, Walked, walked
+from keepset.core.fingerprint.origin import function_behind
 from keepset.core.fingerprint.value import fingerprints_of_values
 from keepset.workers.pickling import dumps
 
@@ -58,8 +61,7 @@ class Compare(Question):
             linecache.cache[file] = (sum(map(len, lines)), None, lines, file)
         if self._variables:
             with suppress(Exception):  # then they differ, and that is reported
-                for (module, name), value in pickle.loads(self._variables).items():
-                    setattr(import_module(module), name, value)
+                _set(*pickle.loads(self._variables))
         try:
             return walked(self.of(compute), thorough=self._thorough).uses
         except Exception:  # objects may fail in any way when they are looked at
@@ -89,7 +91,9 @@ class Agreement:
         self._ours: Walked | None = None
         self._was_walked = False
         self._variables = b""
+        self._behind: list[Variable] = []  # those that cannot be pickled
         self.differences: list[Difference] = []
+        self.unsent: list[str] = []  # variables that differ because they cannot be sent
 
     def reach(self, ask: Ask) -> None:
         """Compare with the worker that ``ask`` asks."""
@@ -98,12 +102,43 @@ class Agreement:
         if ours is None:
             return
         theirs = self._compare(ask, ours, self._variables)
-        if theirs is not None and theirs.digest != ours.uses.digest:
+        # Functions come last: one that was not replaced differs if a variable that it uses does.
+        for also_functions in (False, True):
+            if theirs is None or theirs.digest == ours.uses.digest:
+                break
             with self._lock:
-                self._variables = self._variables or _together(ours.values)
+                if not also_functions and not self._variables:
+                    self._variables = self._packed(ours, theirs, frozenset())
+                elif also_functions and (replaced := _replaced(ours, theirs)):
+                    self._variables = self._packed(ours, theirs, replaced)
             theirs = self._compare(ask, ours, self._variables)
         if (theirs is None or theirs.digest != ours.uses.digest) and not self.differences:
             self.differences = self._explained(ask, ours, theirs)
+            self.unsent = [] if theirs is None else self._missing(ours, theirs)
+
+    def _packed(self, ours: Walked, theirs: Uses, replaced: frozenset[Variable]) -> bytes:
+        values = {
+            variable: value
+            for variable, value in ours.values.items()
+            if variable in replaced or not _is_attribute(variable) or not _is_method(value)
+        }
+        # An attribute that the program has deleted hides no longer what the class inherits.
+        kinds = {_holder(variable) for variable in ours.values if _is_attribute(variable)}
+        gone = [
+            variable
+            for variable in theirs.variables
+            if variable not in ours.uses.variables and _holder(variable) in kinds
+        ]
+        packed, self._behind = _together(values, gone, replaced)
+        return packed
+
+    def _missing(self, ours: Walked, theirs: Uses) -> list[str]:
+        """What differs in the worker because it cannot be pickled."""
+        return [
+            f"{'.'.join(variable)} (a {type(ours.values[variable]).__name__})"
+            for variable in _differing(ours.uses, theirs)
+            if variable in self._behind
+        ]
 
     def _walked(self) -> Walked | None:
         if not self._was_walked:
@@ -125,20 +160,86 @@ class Agreement:
         return found or plain or [Difference("the function", "as in the program", "another")]
 
 
-def _together(values: dict[Variable, Any]) -> bytes:
+def _set(values: dict[Variable, Any], gone: Sequence[Variable]) -> None:
+    for (module, name), value in values.items():
+        holder, last = _found(module, name)
+        if isinstance(holder, type):
+            # As the attribute is in the parent, whatever the metaclass did when it was set there.
+            if vars(holder).get(last, holder) is not value:
+                type.__setattr__(holder, last, value)
+        else:
+            setattr(holder, last, value)
+    for module, name in gone:
+        holder, last = _found(module, name)
+        type.__delattr__(holder, last)
+
+
+def _found(module: str, name: str) -> tuple[Any, str]:
+    """The module or the class that holds a variable, and the last part of its name."""
+    holder: Any = import_module(module)
+    *path, last = name.split(".")
+    for step in path:
+        holder = vars(holder)[step]
+    return holder, last
+
+
+def _is_attribute(variable: Variable) -> bool:
+    return "." in variable[1]
+
+
+def _holder(variable: Variable) -> Variable:
+    return variable[0], variable[1].rpartition(".")[0]
+
+
+def _is_method(value: Any) -> bool:
+    """Whether the worker has its own, made by the module, which uses the module's variables."""
+    return hasattr(type(value), "__get__")
+
+
+def _replaced(ours: Walked, theirs: Uses) -> frozenset[Variable]:
+    """Functions and methods that differ, and are not those that their names stood for."""
+    return frozenset(
+        variable
+        for variable in _differing(ours.uses, theirs)
+        if variable in ours.values
+        and _is_method(ours.values[variable])
+        and not _is_original(variable, function_behind(ours.values[variable]))
+    )
+
+
+def _is_original(variable: Variable, function: Any) -> bool:
+    # Not by the names of the function, which functools.wraps copies from the one it replaces.
+    return (
+        isinstance(function, FunctionType)
+        and function.__code__.co_qualname == variable[1]
+        and function.__globals__.get("__name__") == variable[0]
+    )
+
+
+def _together(
+    values: dict[Variable, Any], gone: Sequence[Variable], replaced: frozenset[Variable]
+) -> tuple[bytes, list[Variable]]:
     """All variables in one pickle, so that what two of them share is one object there, too.
 
     Those that are the same in the worker go along: a table may hold the object that another
-    variable stands for. What cannot be pickled stays behind, and is reported if it differs.
+    variable stands for. What cannot be pickled stays behind, and is returned.
     """
+    functions = [function_behind(values[variable]) for variable in replaced]
+    by_value = {
+        id(function)
+        for function in functions
+        if isinstance(function, FunctionType)
+        and function.__qualname__ != function.__code__.co_qualname
+    }
     with suppress(Exception):  # any object may fail in any way
-        return dumps(values, None)
+        return dumps((values, gone), None, by_value), []
     sendable = {}
     for variable, value in values.items():
         with suppress(Exception):
-            dumps(value, None)
+            dumps(value, None, by_value)
             sendable[variable] = value
-    return dumps(sendable, None)
+    behind = [variable for variable in values if variable not in sendable]
+    return dumps((sendable, gone), None, by_value), behind
 
 
 def _differing(ours: Uses, theirs: Uses) -> list[Variable]:

@@ -6,7 +6,7 @@ import functools
 import io
 import pickle
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from types import FunctionType
 from typing import Any
 
@@ -14,10 +14,20 @@ from typing import Any
 _OF_THE_CACHE = {"__wrapped__", "cache_parameters"}
 
 
-def dumps(value: Any, keep_buffer: Callable[[pickle.PickleBuffer], Any] | None) -> bytes:
-    """Pickle a value; what belongs to the main script or to no module goes by value."""
+def dumps(
+    value: Any,
+    keep_buffer: Callable[[pickle.PickleBuffer], Any] | None,
+    by_value: Collection[int] = (),
+) -> bytes:
+    """Pickle a value; what belongs to the main script or to no module goes by value.
+
+    So do the functions with the ids ``by_value``, which have a name that stands for another one
+    where it is looked up.
+    """
     with io.BytesIO() as file:
-        _pickler()(file, protocol=5, buffer_callback=keep_buffer).dump(value)
+        pickler = _pickler()(file, protocol=5, buffer_callback=keep_buffer)
+        pickler.ids_by_value = by_value
+        pickler.dump(value)
         return file.getvalue()
 
 
@@ -26,7 +36,11 @@ def _pickler() -> Any:
     import cloudpickle  # takes longer to import than this package
 
     class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
+        ids_by_value: Collection[int] = ()
+
         def reducer_override(self, value: Any) -> Any:
+            if type(value) is FunctionType and id(value) in self.ids_by_value:
+                return self._dynamic_function_reduce(value)
             if type(value) is functools._lru_cache_wrapper and not _has_a_name(value):
                 return self._cached(value)
             return super().reducer_override(value)

@@ -169,6 +169,11 @@ class ProcessPool:
         """What workers have, and cannot be brought to have as this process has it."""
         return self._agreement.differences
 
+    @property
+    def unsent(self) -> Sequence[str]:
+        """The variables among them that cannot be sent to a worker."""
+        return self._agreement.unsent
+
     def call(self, chunk: Chunk, position: int) -> Any:
         """Compute a group of rows in a worker that is free, or in a new one."""
         worker = self._borrow()

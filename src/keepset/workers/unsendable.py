@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from types import CodeType, FunctionType, MethodType
 from typing import Any, Final
@@ -35,6 +35,16 @@ def not_rebuilt(title: str, reason: str) -> InvalidArgumentError:
         f"rebuilding it failed with {reason}; modules and names must be found by importing them, "
         "which those made at run time are not: make it inside the function, put it into a file "
         'that can be imported, or run the stage in threads, with executor="thread"'
+    )
+
+
+def unsent_text(title: str, variables: Sequence[str]) -> str:
+    """A warning that workers compute with other variables, as these cannot be sent to them."""
+    first, more = variables[0], f" (and {len(variables) - 1} more)" if len(variables) > 1 else ""
+    return (
+        f"{title} runs in worker processes, where {first}{more} is not what it is here: workers "
+        "import modules anew, and it cannot be pickled; set it where the module is imported, make "
+        'it inside the function, or run the stage in threads, with executor="thread"'
     )
 
 

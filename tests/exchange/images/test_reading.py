@@ -744,3 +744,9 @@ def test_paths_that_no_list_can_hold_are_told(tmp_path: Path, path: bytes) -> No
 def test_a_list_takes_paths_only(tmp_path: Path) -> None:
     with pytest.raises(ks.ElementError, match="the entry 'path' of dicts"):
         ks.Dataset.range(3).write_path_list(tmp_path / "list.txt")
+
+
+def test_a_list_of_paths_with_a_nul_character_is_an_error_of_ours(tmp_path: Path) -> None:
+    (tmp_path / "list.txt").write_bytes(b"a\0.jpg\n")
+    with pytest.raises(ks.KeepsetError, match="no path has a NUL character"):
+        list(ks.read_images(tmp_path / "list.txt", labels=None))

@@ -598,3 +598,70 @@ def test_a_missing_value_in_the_only_column_is_a_row(tmp_path: Path) -> None:
     ds.write_csv(tmp_path / "some.csv")
     assert pd.read_csv(tmp_path / "some.csv")["at"].isna().tolist() == np.isnat(times).tolist()
     assert_elements_equal(list(ks.read_csv(tmp_path / "some.csv")), list(ds))
+
+
+def parsed_bytes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The sizes of the texts that Arrow is given to parse from now on."""
+    sizes: list[int] = []
+    read_csv = pa_csv.read_csv
+
+    def counted(source: pa.BufferReader, *arguments: Any) -> pa.Table:
+        sizes.append(source.size())
+        return read_csv(source, *arguments)
+
+    monkeypatch.setattr(pa_csv, "read_csv", counted)
+    return sizes
+
+
+@pytest.mark.parametrize("value", ["7", "1e300", "+7.5", "0x7", "word"])
+def test_a_text_is_parsed_a_few_times_however_many_columns_it_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    counts = []
+    for width in (4, 400):
+        names = [f"c{i}" for i in range(width)]
+        path = written(tmp_path, f"{','.join(names)}\n{','.join([value] * width)}\n")
+        sizes = parsed_bytes(monkeypatch)
+        [element] = ks.read_csv(path)
+        assert list(element) == names
+        counts.append(len(sizes))
+    few, many = counts
+    assert many == few
+
+
+def test_a_bad_value_is_found_with_few_parses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"c{i}" for i in range(400)]
+    for bad in (0, 123, 399):
+        row = ["1"] * 400
+        row[bad] = "word"
+        path = written(tmp_path, f"{','.join(names)}\n{','.join(['1'] * 400)}\n{','.join(row)}\n")
+        sizes = parsed_bytes(monkeypatch)
+        ds = ks.read_csv(path, types=dict.fromkeys(names, "int64"))
+        with pytest.raises(ks.CorruptRecordError, match=rf"'c{bad}' has 'word'"):
+            list(ds)
+        assert len(sizes) < 40
+
+
+def test_columns_are_listed_a_few_times_however_many_there_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = []
+
+    class Table:
+        """A table that counts how often all of its names are listed."""
+
+        def __init__(self, table: pa.Table) -> None:
+            self._table = table
+
+        def __getattr__(self, name: str) -> Any:
+            listed.append(name)
+            return getattr(self._table, name)
+
+    read_csv = pa_csv.read_csv
+    monkeypatch.setattr(pa_csv, "read_csv", lambda *arguments: Table(read_csv(*arguments)))
+    names = [f"c{i}" for i in range(400)]
+    path = written(tmp_path, f"{','.join(names)}\n{','.join(['7'] * 400)}\n")
+    assert list(ks.read_csv(path).element_spec) == names
+    assert listed.count("column_names") < 10

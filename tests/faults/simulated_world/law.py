@@ -17,8 +17,11 @@ ends at a step.
     still deleting files when the save returns. (A load that goes by a late listing may find what
     was there before that. The last load, when all is over, may not.) Damage to ``y`` itself, its
     commit or its segments, frees from that; damage to others does not, nor does a repair of them.
+    One exception: if the commit of an rm is damaged while that rm deletes, a repair goes back to
+    files that are about to go, and ``y`` may rest on them (docs/design/0023-repair.md).
 4.  What was removed stays away. A load that begins after an rm has returned yields only data sets
-    with ``c(x)`` after the rm began.
+    with ``c(x)`` after the rm began. Damage to the commit of the rm frees from that: a repair goes
+    back to what came before it, as far as an rm that went by a late listing has left files.
 5.  The place can be used. When all is over, whoever died when, a pass runs to its end and yields a
     whole data set, garbage is collected, the snapshot can be removed, and what is saved then can be
     loaded; nothing that is needed is damaged.
@@ -98,7 +101,7 @@ def _judge_load(world: World, load: Operation, found: list[int] | None, *, is_st
         raise BrokenLawError(f"{load} yields {found}, which nobody has committed")
     for each in world.operations:
         if each.kind == "rm" and each.outcome == "ok" and each.end is not None:
-            is_before = each.end <= load.begin
+            is_before = each.end <= load.begin and not _is_removal_damaged(world, each)
             if is_before and made is not None and made < each.begin and is_strict:
                 raise BrokenLawError(f"{load} yields {found}, which was removed by {each}")
     for each in world.acknowledged:
@@ -126,6 +129,7 @@ def _judge_acknowledged(
         voided |= any(
             c.kind in _WHOLE and step < c.step and _is_damaged(world, c) for c in world.disk.journal
         )
+        voided |= _rests_on_removed(world, step)
         if not voided:
             raise BrokenLawError(f"{load} finds nothing, although {each} was acknowledged")
     elif made is not None and made < step:
@@ -141,6 +145,25 @@ def _is_damaged(world: World, created: Created) -> bool:
     return any(
         name in created.names and (created.step < step or "/segments/" in name)
         for step, name in world.disk.damaged
+    )
+
+
+def _is_removal_damaged(world: World, rm: Operation) -> bool:
+    """Whether the commit that says what was removed was damaged."""
+    return any(
+        c.operation is rm and c.kind == "removed" and _is_damaged(world, c)
+        for c in world.disk.journal
+    )
+
+
+def _rests_on_removed(world: World, step: int) -> bool:
+    """Whether a version may rest on files of an rm whose commit was damaged while it deleted."""
+    return any(
+        rm.kind == "rm"
+        and rm.begin < step
+        and (rm.end is None or step < rm.end)
+        and _is_removal_damaged(world, rm)
+        for rm in world.operations
     )
 
 

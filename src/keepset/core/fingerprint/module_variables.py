@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import linecache
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
@@ -16,13 +16,19 @@ from keepset.core.fingerprint.graph import is_left_out
 from keepset.core.fingerprint.library_state import WithoutLibraryState
 from keepset.core.fingerprint.mask import Mask
 from keepset.core.fingerprint.moment import Moment
-from keepset.core.fingerprint.origin import is_library_function, is_library_module
+from keepset.core.fingerprint.origin import (
+    is_library_class,
+    is_library_function,
+    is_library_module,
+    module_of,
+)
 from keepset.core.fingerprint.own_state import OwnState
 from keepset.core.fingerprint.sketch import Part
 from keepset.core.fingerprint.value import graph_and_own_state
 from keepset.core.fingerprint.vertex import Vertex
 
-Variable = tuple[str, str]  # the name of a module, and a name in it
+# The name of a module, and a name in it; ``Settings.SIZE`` for an attribute of a class there.
+Variable = tuple[str, str]
 
 
 class Uses(NamedTuple):
@@ -30,7 +36,8 @@ class Uses(NamedTuple):
 
     Attributes:
         digest: That of all of them, without library objects.
-        variables: The same of each variable of a module that their functions use.
+        variables: The same of each variable of a module that their functions use, and of each
+            attribute of the classes of modules.
     """
 
     digest: bytes
@@ -72,6 +79,8 @@ def walked(values: Sequence[tuple[str, Any]], *, thorough: bool) -> Walked:
         for part, inner in vertex.edges:
             if part.binding is not None and part.binding[0] in modules:
                 held[modules[part.binding[0]], part.binding[1]] = part, inner
+        for name, part, inner in _class_attributes(vertex):
+            held[vertex.value.__module__, name] = part, inner
         if type(vertex.value) is FunctionType and not is_library_function(vertex.value):
             file = vertex.value.__code__.co_filename
             sources[file] = linecache.getlines(file)
@@ -86,6 +95,25 @@ def walked(values: Sequence[tuple[str, Any]], *, thorough: bool) -> Walked:
     parts = {variable: held[variable][0] for variable in variables}
     contents = {name: part.value for name, part in parts.items() if not is_left_out(part)}
     return Walked(Uses(digest, variables), contents, sources)
+
+
+def _class_attributes(vertex: Vertex) -> Iterator[tuple[str, Part, Vertex | None]]:
+    """What a class of the user's holds, if another process finds the class by its name."""
+    kind = vertex.value
+    if not isinstance(kind, type) or is_library_class(kind) or not _is_found_by_name(kind):
+        return
+    for part, inner in vertex.edges:
+        word, _, name = part.label.partition(" ")
+        # Fields, members of enums and the like are other views of what the class was made of.
+        if word in ("attribute", "method") and name in vars(kind):
+            yield f"{kind.__qualname__}.{name}", part, inner
+
+
+def _is_found_by_name(kind: type) -> bool:
+    found: Any = None if kind.__module__ == "__main__" else module_of(kind)
+    for name in kind.__qualname__.split("."):
+        found = vars(found).get(name) if isinstance(found, ModuleType | type) else None
+    return found is kind
 
 
 class _Comparable:

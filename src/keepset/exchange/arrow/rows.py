@@ -116,7 +116,7 @@ def _check_unique(paths: list[tuple[str, ...]], where: str) -> None:
 def _dtypes(
     types: Mapping[str, Any] | None, leaves: Mapping[str, list[ArrowLeaf]], where: str
 ) -> dict[str, DType]:
-    names = [leaf.name for each in leaves.values() for leaf in each]
+    names = {leaf.name: None for each in leaves.values() for leaf in each}
     return {_known(name, names, "types", where): as_dtype(t) for name, t in (types or {}).items()}
 
 
@@ -129,10 +129,10 @@ def _check_missing(
             keys |= dict.fromkeys(step.key for step in leaf.steps if step.kind == "list")
             keys[leaf.key] = None
     for key in missing:
-        _known(key, list(keys), "missing", where)
+        _known(key, keys, "missing", where)
 
 
-def _known(name: str, names: list[str], argument: str, where: str) -> str:
+def _known(name: str, names: Mapping[str, None], argument: str, where: str) -> str:
     if name not in names:
         raise InvalidArgumentError(
             f"{argument}= names {name!r}, which {where} does not have; there are "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -161,28 +162,21 @@ class _Head:
         found = {f.name: pa.binary() if f.type in texts else f.type for f in table.schema}
         has_hexadecimal = may_have_hexadecimals(sample)
         has_plus = may_have_plus_signs(sample)
+        counts = Counter(table.column_names)
+        floats, integers = [], []
         for name, column in zip(table.column_names, table.columns, strict=True):
-            if name in given or table.column_names.count(name) > 1:
+            if name in given or counts[name] > 1:
                 continue
             is_float = pa.types.is_float64(column.type)
             if may_be_rounded(column) or (has_plus and is_float):
-                found[name] = self._type_of_floats(name, sample)
+                floats.append(name)
             elif has_hexadecimal and pa.types.is_integer(column.type):
-                found[name] = self._type_of_integers(name, sample)
+                integers.append(name)
+        # All at once: each parse goes through every column, whichever of them are wanted.
+        written = self.form.texts(sample, self.names, [*floats, *integers])
+        found |= {name: _type_of_floats(written[name]) for name in floats}
+        found |= {name: _type_of_integers(written[name]) for name in integers}
         return found | {name: type for name, type in given.items() if name in found}
-
-    def _type_of_floats(self, name: str, sample: bytes) -> pa.DataType:
-        """The type of a column that Arrow takes for floats: whole numbers stay whole."""
-        texts = self.form.texts(sample, self.names, name)
-        if all_whole(texts):
-            numbers = list(map(number_of, pc.unique(texts).to_pylist()))
-            return type_of(min(numbers), max(numbers))
-        return pa.float64()
-
-    def _type_of_integers(self, name: str, sample: bytes) -> pa.DataType:
-        """The type of a column that Arrow takes for integers: ids such as 0x10 are text."""
-        texts = self.form.texts(sample, self.names, name)
-        return pa.binary() if has_hexadecimals(texts) else pa.int64()
 
     def _inferred(self, sample: bytes) -> tuple[bytes, pa.Table | None]:
         """Rows, but for those of another width, and their values with the types that fit them."""
@@ -247,22 +241,26 @@ class _CsvRows(TextTable):
 
     def parse(self, data: bytes) -> pa.Table:
         table = self._form.table(data, self._head.names, self._types, self._wanted)
-        for name, column in zip(self._wanted, table.columns, strict=True):
-            self._check_whole(column, name, data)
+        columns = dict(zip(self._wanted, table.columns, strict=True))
+        self._check_whole(columns, data)
+        if not self._texts:
+            return table
         for name in self._texts:
-            place = table.schema.get_field_index(name)
-            column = table.column(place)
-            column = pc.if_else(self._form.is_missing(column), None, column)
-            table = table.set_column(place, name, column)
-        return table
+            column = columns[name]
+            columns[name] = pc.if_else(self._form.is_missing(column), None, column)
+        return pa.table(columns)
 
-    def _check_whole(self, numbers: pa.ChunkedArray, name: str, data: bytes) -> None:
+    def _check_whole(self, columns: dict[str, pa.ChunkedArray], data: bytes) -> None:
         """An error if the text has a whole number that is not what was read."""
-        if name in self._exact and may_be_rounded(numbers):
-            texts = self._form.texts(data, self._head.names, name)
+        large = [
+            name
+            for name, numbers in columns.items()
+            if name in self._exact and may_be_rounded(numbers)
+        ]
+        for name, texts in self._form.texts(data, self._head.names, large).items():
             if not all(map(is_exact, whole_numbers(texts))):
                 raise pa.ArrowInvalid(f"{name} has a whole number that float64 may round")
-            if has_overflow(numbers, texts):
+            if has_overflow(columns[name], texts):
                 raise pa.ArrowInvalid(f"{name} has a number that is too large for float64")
 
     def complaint(self, record: bytes) -> str:
@@ -273,16 +271,27 @@ class _CsvRows(TextTable):
                 f"there are {count} columns in place of {len(names)}: {record!r:.80}; look for a "
                 "delimiter or a quote that is missing or too many"
             )
-        for name in self._wanted:
-            try:
-                table = self._form.table(record, names, self._types, [name])
-                self._check_whole(table.column(0), name, record)
-            except pa.ArrowInvalid:
-                return self._misfit(name, record)
+        # Halves, because each parse goes through every column: columns that fit one by one fit
+        # together, so that the first half is sound or has the first misfit.
+        columns = self._wanted
+        while len(columns) > 1:
+            half = columns[: len(columns) // 2]
+            columns = columns[len(half) :] if self._fits(record, half) else half
+        if columns and not self._fits(record, columns):
+            return self._misfit(columns[0], record)
         return f"{record!r:.80} cannot be read"
 
+    def _fits(self, record: bytes, wanted: list[str]) -> bool:
+        """Whether some columns of a record can be read."""
+        try:
+            table = self._form.table(record, self._head.names, self._types, wanted)
+            self._check_whole(dict(zip(wanted, table.columns, strict=True)), record)
+        except pa.ArrowInvalid:
+            return False
+        return True
+
     def _misfit(self, name: str, record: bytes) -> str:
-        [value] = self._form.texts(record, self._head.names, name).to_pylist()
+        [value] = self._form.texts(record, self._head.names, [name])[name].to_pylist()
         type = self._types[name]
         shown = value.decode(errors="backslashreplace")
         what = f"{name!r} has {shown!r:.60}, which is no {type} as in the rows before"
@@ -314,6 +323,19 @@ class _CsvRows(TextTable):
 def delimiter_of(name: str) -> str:
     """What separates the fields of a file of this name: a tab if it is called so."""
     return "\t" if name.lower().removesuffix(".gz").endswith(_TABS) else ","
+
+
+def _type_of_floats(texts: pa.ChunkedArray) -> pa.DataType:
+    """The type of a column that Arrow takes for floats: whole numbers stay whole."""
+    if all_whole(texts):
+        numbers = list(map(number_of, pc.unique(texts).to_pylist()))
+        return type_of(min(numbers), max(numbers))
+    return pa.float64()
+
+
+def _type_of_integers(texts: pa.ChunkedArray) -> pa.DataType:
+    """The type of a column that Arrow takes for integers: ids such as 0x10 are text."""
+    return pa.binary() if has_hexadecimals(texts) else pa.int64()
 
 
 def _column_type(dtype: str) -> pa.DataType:

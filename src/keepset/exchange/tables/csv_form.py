@@ -71,10 +71,10 @@ class CsvForm(NamedTuple):
         """As ``table``, where Arrow would take an id for a number, or refuse one with a sign."""
         integers = {name: types[name] for name in wanted if pa.types.is_integer(types[name])}
         table = self._table(data, names, types | dict.fromkeys(integers, pa.binary()), wanted)
+        columns = dict(zip(wanted, table.columns, strict=True))
         for name, type in integers.items():
-            place = wanted.index(name)
-            table = table.set_column(place, name, self._integers(table.column(place), type))
-        return table
+            columns[name] = self._integers(columns[name], type)
+        return pa.table(columns)
 
     def _integers(self, texts: pa.ChunkedArray, type: pa.DataType) -> pa.ChunkedArray:
         """The whole numbers that some texts are, with or without signs and blanks."""
@@ -91,11 +91,16 @@ class CsvForm(NamedTuple):
         nulls = pa.array([value.encode() for value in self.null_values], pa.binary())
         return pc.is_in(texts, nulls)
 
-    def texts(self, data: bytes, names: list[str], name: str) -> pa.ChunkedArray:
-        """The values of a column as they are written, without those that are missing."""
+    def texts(self, data: bytes, names: list[str], wanted: list[str]) -> dict[str, pa.ChunkedArray]:
+        """The values of columns as they are written, without those that are missing."""
+        if not wanted:
+            return {}
         types = dict.fromkeys(names, pa.binary())
-        texts = self._table(data, names, types, [name]).column(0)
-        return texts.filter(pc.invert(self.is_missing(texts)))
+        columns = self._table(data, names, types, wanted).columns
+        return {
+            name: texts.filter(pc.invert(self.is_missing(texts)))
+            for name, texts in zip(wanted, columns, strict=True)
+        }
 
     def inferred(self, data: bytes, names: list[str]) -> pa.Table:
         """Rows with the types that fit them."""

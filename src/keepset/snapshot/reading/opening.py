@@ -121,8 +121,13 @@ def snapshots_below(store: Store, *, with_removed: bool = False) -> list[str]:
     they are asked for.
     """
     names = (info.name for info in store.list("")) if with_removed else _kept_below(store)
-    found = map(snapshot_of, names)
-    return sorted({folder for folder in found if folder is not None})
+    found = {folder for folder in map(snapshot_of, names) if folder is not None}
+    return sorted(found | {""} if is_obstructed(store) else found)
+
+
+def is_obstructed(store: Store) -> bool:
+    """Whether something else is in the place of a commit, which a listing of files may not have."""
+    return any(snapshot_of(name) == "" and store.obstacle(name) for name in store.names(FOLDER))
 
 
 def _kept_below(store: Store) -> list[str]:
@@ -186,7 +191,7 @@ def newest_at(root: Store, fingerprint: str | None) -> tuple[Store, LogState]:
 
 def _folder_of(store: Store, fingerprint: str | None, *, may_be_direct: bool) -> str:
     """The folder of the snapshot that is meant; empty for one right at the path."""
-    if may_be_direct and fingerprint is None and any(True for _ in store.list(FOLDER)):
+    if may_be_direct and fingerprint is None and store.names(FOLDER):
         return ""
     kept = fingerprints_at(store)
     if fingerprint is not None:

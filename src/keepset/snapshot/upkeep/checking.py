@@ -75,6 +75,7 @@ def check_snapshot(store: Store, on_chunk: Callable[[int], None] | None = None) 
 
     ``on_chunk`` is told the size of each chunk that was read, in any thread.
     """
+    _check_folders(store)
     log = Log(store)
     commits = _commits(log)
     state, usable, reasons = _fold(commits)
@@ -102,6 +103,19 @@ def _manifest_of(state: LogState) -> Manifest:
     if state.damaged is not None:
         return state.damaged.manifest
     return state.kept or Manifest(None, 0)
+
+
+def _check_folders(store: Store) -> None:
+    """Raise if something else is in the place of a folder: no repair can write there."""
+    for folder in ("segments/", RECIPES):
+        what = store.obstacle(folder)
+        if what is not None:
+            where = f"{store.url}/{folder}"
+            raise CorruptSnapshotError(
+                f"{where} cannot be read: {what} is in its place; move it away, and put the "
+                "folder there if there was one",
+                path=where,
+            )
 
 
 # The log:
@@ -198,9 +212,11 @@ def _number_of(damage: Damage) -> int:
 
 def _recipe_damages(store: Store) -> Iterator[Damage]:
     for info in store.list(RECIPES):
-        data = store.read(info.name)
-        if recipe_name(data) != info.name:
-            yield Damage(info.name, "its content is not what it was", is_needed=False)
+        what = _obstacle(store, info.name)
+        if what is None and recipe_name(store.read(info.name)) != info.name:
+            what = "its content is not what it was"
+        if what is not None:
+            yield Damage(info.name, what, is_needed=False)
 
 
 # The segments:
@@ -214,8 +230,10 @@ def _segment_damages(
     # Of a file whose chunks were all dropped nothing is read any more.
     used = {chunk.segment for n, chunk in enumerate(manifest.chunks) if n not in dropped}
     for entry in (manifest.segments[number].entry for number in sorted(used)):
-        size = sizes[entry.name]
-        if size is None:
+        size, what = sizes[entry.name], _obstacle(store, entry.name)
+        if what is not None:
+            yield Damage(entry.name, what)
+        elif size is None:
             yield Damage(entry.name, "the file is missing")
         elif size != entry.size_bytes:
             yield Damage(entry.name, f"it has {size} bytes, and {entry.size_bytes} were kept")
@@ -246,6 +264,16 @@ def _size(store: Store, name: str) -> int | None:
         return store.size(name)
     except ObjectMissingError:
         return None
+    except StorageError:
+        if store.obstacle(name) is None:
+            raise
+        return None
+
+
+def _obstacle(store: Store, name: str) -> str | None:
+    """What is in the place of a file, as a sentence."""
+    what = store.obstacle(name)
+    return None if what is None else f"{what} is in its place"
 
 
 def _around(store: Store, manifest: Manifest, name: str) -> Iterator[Damage]:

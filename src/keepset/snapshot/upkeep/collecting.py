@@ -47,6 +47,7 @@ class Plan:
     Attributes:
         older_snapshots: How many snapshots have a newer one at the same path, whether they are
             removed or not.
+        problems: Why snapshots cannot be read; they stay as they are.
     """
 
     url: str
@@ -54,6 +55,7 @@ class Plan:
     spared: tuple[Removal, ...]
     grace_s: float
     older_snapshots: int = 0
+    problems: tuple[KeepsetError, ...] = ()
 
     @property
     def size_bytes(self) -> int:
@@ -99,7 +101,13 @@ def plan_collection(
     """
     removals: list[Removal] = []
     spared: list[Removal] = []
-    found = [_look(root, folder) for folder in snapshots_below(root, with_removed=True)]
+    problems: list[KeepsetError] = []
+    found: list[_Found] = []
+    for folder in snapshots_below(root, with_removed=True):
+        try:
+            found.append(_look(root, folder))
+        except KeepsetError as error:
+            problems.append(error)
     old = _older(found)
     whole = _old_snapshots(found, old, keep_latest, max_bytes)
     for snapshot in found:
@@ -110,12 +118,19 @@ def plan_collection(
                 continue
             why += f", but {snapshot.holder} writes to it"
             spared.append(Removal(name, snapshot.size_bytes, why))
-        garbage = _garbage(_store_of(root, snapshot.folder), grace_s, time.time())
+        try:
+            garbage = list(_garbage(_store_of(root, snapshot.folder), grace_s, time.time()))
+        except KeepsetError as error:
+            # One that cannot be read is no reason to leave the garbage of the others.
+            problems.append(error)
+            continue
         prefix = f"{snapshot.folder}/" if snapshot.folder else ""
         for removal, goes in garbage:
             named = Removal(prefix + removal.name, removal.size_bytes, removal.why)
             (removals if goes else spared).append(named)
-    return Plan(root.url, tuple(removals), tuple(spared), grace_s, len(old))
+    return Plan(
+        root.url, tuple(removals), tuple(spared), grace_s, len(old), problems=tuple(problems)
+    )
 
 
 def collect(root: Store, plan: Plan) -> int:
@@ -129,9 +144,14 @@ def collect(root: Store, plan: Plan) -> int:
                 removed += remove_snapshot(store)
             except PendingSnapshotError:
                 continue  # somebody has begun to write to it since
-        else:
-            prefix = f"{folder}/" if folder else ""
+            continue
+        prefix = f"{folder}/" if folder else ""
+        try:
             removed += _collect_from(store, prefix, planned, plan.grace_s)
+        except KeepsetError:
+            if not plan.problems or any(name.startswith(prefix) for name in planned):
+                raise
+            # One of those that the plan says cannot be read.
     return removed
 
 

@@ -33,15 +33,17 @@ def remove_snapshot(store: Store) -> int:
     """
     # What is written is listed before the leases: a writer has a lease before that. What is
     # written later is not touched.
-    found = {folder: list(store.list(folder)) for folder in FOLDERS}
+    found = {folder: list(store.list(folder)) for folder in FOLDERS if folder != FOLDER}
+    numbers = Log(store).listed()
+    found[FOLDER] = []
     holder = live_holder(store, EXPIRY_S)
     if holder is not None:
         raise PendingSnapshotError(
             f"{store.url} is being written by {holder}; stop that first, then remove it"
         )
     removed = 0
-    if found["segments/"] or found[FOLDER]:
-        number, removed = _declare_removed(store, found)
+    if found["segments/"] or numbers:
+        number, removed = _declare_removed(store, found, numbers)
         found[FOLDER] = [info for info in store.list(FOLDER) if _is_before(info, number)]
     for folder in FOLDERS:
         # One by one: of the commits the oldest go first, on which others may rest.
@@ -67,7 +69,9 @@ def _is_before(info: ObjectInfo, number: int) -> bool:
     return found is not None and found < number
 
 
-def _declare_removed(store: Store, found: dict[str, list[ObjectInfo]]) -> tuple[int, int]:
+def _declare_removed(
+    store: Store, found: dict[str, list[ObjectInfo]], numbers: Sequence[int]
+) -> tuple[int, int]:
     """Say that nothing is kept; the number of the commit that says so.
 
     On a disk that is full, something has to go before. Then it says how many bytes that were. What
@@ -78,7 +82,7 @@ def _declare_removed(store: Store, found: dict[str, list[ObjectInfo]]) -> tuple[
     log, freed = Log(store), 0
     if not runs and (known := _removal_of(log)) is not None:
         return known, freed
-    commit = _removal(found[FOLDER], runs)
+    commit = _removal(numbers, runs)
     while True:
         try:
             # Even if the log cannot be read. The very same commit each time: one that is there
@@ -96,10 +100,9 @@ def _declare_removed(store: Store, found: dict[str, list[ObjectInfo]]) -> tuple[
         )
 
 
-def _removal(commits: Sequence[ObjectInfo], runs: list[str]) -> Commit:
+def _removal(numbers: Sequence[int], runs: list[str]) -> Commit:
     """The commit behind all others that says that nothing is kept."""
-    listed = (commit_number(info.name) for info in commits)
-    number = max((each for each in listed if each is not None), default=-1) + 1
+    number = max(numbers, default=-1) + 1
     body = {"generation": number + 1, "reason": "it was removed", "removed": True, "runs": runs}
     return Commit(number, "reset", new_run_id(), time.time(), body)
 

@@ -229,6 +229,10 @@ def _read(store: Store, name: str) -> Holder | None:
         return holder_of(json.loads(store.read(name)))
     except (ObjectMissingError, ValueError, RecursionError):
         return None
+    except StorageError:
+        if store.obstacle(name) is None:
+            raise
+        return None  # no writer has made it
 
 
 def holder_of(facts: Any) -> Holder | None:
