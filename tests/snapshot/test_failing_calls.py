@@ -79,7 +79,10 @@ def repair(path: Path) -> None:
 
 def gc(path: Path) -> None:
     root = open_store(path)
-    collect(root, plan_collection(root, grace_s=0.0))
+    plan = plan_collection(root, grace_s=0.0)
+    collect(root, plan)
+    if plan.problems:  # as the command does
+        raise plan.problems[0]
 
 
 # What is there before:
