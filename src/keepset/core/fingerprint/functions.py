@@ -12,6 +12,11 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from keepset.core.fingerprint.code import code_digest, version_note
+from keepset.core.fingerprint.comparisons import (
+    CodeComparisons,
+    comparisons_of,
+    meet_comparisons,
+)
 from keepset.core.fingerprint.dataflow import effects_of
 from keepset.core.fingerprint.effects import Effects
 from keepset.core.fingerprint.extensions import extension_of
@@ -69,6 +74,7 @@ class _Reading:
     effects: Effects
     reads: Reads
     aspects: frozenset[str]
+    comparisons: CodeComparisons
 
 
 # By identity and not by equality: equal code may come from sources that differ (`1 + 2` and `3`).
@@ -114,6 +120,7 @@ def _function(value: FunctionType) -> Sketch:
     is_copying = value.__name__ in _COPYING
     aspects = reading.aspects - {"order"} if is_copying else reading.aspects
     meet(aspects, frozenset() if is_copying else reading.reads.attributes)
+    meet_comparisons(value, reading.comparisons)
     return Sketch(
         "function",
         f"function {value.__name__}{reading.note}",
@@ -205,7 +212,7 @@ def _reading(code: CodeType) -> _Reading:
     kept = _readings.get(id(code))
     if kept is not None and kept[0]() is code:
         return kept[1]
-    node, aspects = find_source(code), aspects_read(code)
+    node, aspects, comparisons = find_source(code), aspects_read(code), comparisons_of(code)
     if node is not None:
         reading = _Reading(
             b"source" + canonical_bytes(node, bool(aspects & {"annotations", "doc"})),
@@ -215,12 +222,13 @@ def _reading(code: CodeType) -> _Reading:
             effects_of(code, with_private_names(node, code)),
             reads_of(code, with_private_names(node, code)),
             aspects,
+            comparisons,
         )
     else:
         note = f" (compiled code of {version_note()}: no source that matches it)"
         content = b"code" + version_note().encode() + code_digest(code)
         reach, effects, reads = reach_of(code), effects_of(code, None), reads_of(code, None)
-        reading = _Reading(content, "", note, reach, effects, reads, aspects)
+        reading = _Reading(content, "", note, reach, effects, reads, aspects, comparisons)
     key = id(code)
     _readings[key] = weakref.ref(code, lambda _: _readings.pop(key, None)), reading
     return reading

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from keepset.core.cached import cached_property
 from keepset.core.fingerprint.bounds import Bounds
+from keepset.core.fingerprint.comparisons import finding_comparisons
 from keepset.core.fingerprint.facts import Facts, digest_of
 from keepset.core.fingerprint.hidden import Hidden
 from keepset.core.fingerprint.ignore import SEPARATOR, Ignore
@@ -71,6 +72,8 @@ class Graph:
         roots: Their vertices.
         records: Those of long lists of records, of which the single ones were not looked at.
         data: Those of large plain data, of which the inside was not looked at.
+        met_again: Those that are reached in more than one way.
+        comparisons: What the functions compare by identity.
     """
 
     def __init__(
@@ -87,14 +90,17 @@ class Graph:
         self._rule, self._ignore, self._opens_data = rule, ignore, opens_data
         self._unread = unread
         self.data: list[Vertex] = []
+        self.met_again: set[Vertex] = set()
         self._deep: set[Vertex] = set()
         self._vertices: dict[int, Vertex] = {}
         self._leaves: dict[tuple[type, bytes], bytes] = {}
         self._bounds = Bounds(rule)
         self._problems: dict[Vertex, Uncountable] = {}
         self.roots: list[Vertex] = []
-        with _garbage_kept():
+        with _garbage_kept(), finding_comparisons() as self.comparisons:
             for name, value in roots:
+                if id(value) in self._vertices:
+                    self.met_again.add(self._vertices[id(value)])
                 self.roots.append(self._vertex(value, None, name))
                 self._expand(self.roots[-1])
             self._hash_all()
@@ -166,7 +172,7 @@ class Graph:
         wanted = [*self.roots, *more]
         touched = self._touched(mask)
         edges = {
-            vertex: [edge for edge in vertex.edges if not _is_hidden(mask, vertex, edge[0])]
+            vertex: [edge for edge in vertex.edges if not is_hidden(mask, vertex, edge[0])]
             for vertex in touched
         }
         own = {vertex: _masked_own(vertex, mask) for vertex in touched}
@@ -222,7 +228,7 @@ class Graph:
                 if inner is not None:
                     above.setdefault(inner, []).append(vertex)
             hides = mask.hides(vertex) or mask.hidden_keys(vertex)
-            if hides or any(_is_hidden(mask, vertex, p) for p, _ in vertex.edges):
+            if hides or any(is_hidden(mask, vertex, p) for p, _ in vertex.edges):
                 todo.append(vertex)
         touched = set(todo)
         while todo:
@@ -277,6 +283,8 @@ class Graph:
             vertex.edges.append((part, inner))
             if len(self._vertices) > known:
                 todo.append(inner)
+            else:
+                self.met_again.add(inner)
 
     def _sketch(self, value: Any) -> Sketch:
         if value is _LEFT_OUT:
@@ -414,7 +422,8 @@ def _sketch_of_type(value: Any) -> Sketch:
     return Sketch("uncountable", f"{kind.__name__} object", parts=parts)
 
 
-def _is_hidden(mask: Mask, vertex: Vertex, part: Part) -> bool:
+def is_hidden(mask: Mask, vertex: Vertex, part: Part) -> bool:
+    """Whether a part of a vertex does not count."""
     # What is left out counts for nothing, so there is nothing to hide.
     return not is_left_out(part) and mask.hides_part(vertex, part)
 

@@ -23,6 +23,7 @@ from keepset.core.fingerprint.origin import (
     module_of,
 )
 from keepset.core.fingerprint.own_state import OwnState
+from keepset.core.fingerprint.sharing import Sharing
 from keepset.core.fingerprint.sketch import Part
 from keepset.core.fingerprint.value import graph_and_own_state
 from keepset.core.fingerprint.vertex import Vertex
@@ -67,7 +68,7 @@ def walked(values: Sequence[tuple[str, Any]], *, thorough: bool) -> Walked:
             has changed, or that were there before: a worker makes its own.
     """
     with Moment(light=not thorough):
-        graph, _, _ = graph_and_own_state(values, None, looks_at_caches=thorough)
+        graph, moving, _ = graph_and_own_state(values, None, looks_at_caches=thorough)
     modules = {
         id(vars(module)): name
         for name, module in list(sys.modules.items())
@@ -91,7 +92,7 @@ def walked(values: Sequence[tuple[str, Any]], *, thorough: bool) -> Walked:
         variable: graph.leaf_digest(part.value) if inner is None else found[inner]
         for variable, (part, inner) in held.items()
     }
-    digest = b"".join(found[root] for root in graph.roots)
+    digest = b"".join(Sharing(graph, moving).joined(found, mask).values())
     parts = {variable: held[variable][0] for variable in variables}
     contents = {name: part.value for name, part in parts.items() if not is_left_out(part)}
     return Walked(Uses(digest, variables), contents, sources)

@@ -29,6 +29,7 @@ from keepset.core.fingerprint.origin import library_version
 from keepset.core.fingerprint.own_state import OwnState, own_state
 from keepset.core.fingerprint.plain import plain_sketch
 from keepset.core.fingerprint.plain_data import holds_any
+from keepset.core.fingerprint.sharing import Sharing
 from keepset.core.fingerprint.sketch import Sketch
 from keepset.core.fingerprint.stale_caches import counting_stale, stale_caches
 from keepset.core.fingerprint.unread import Unread, unread_state
@@ -75,8 +76,9 @@ def fingerprints_of_values(
     """The facts of several values that belong to one pipeline, each with its name.
 
     Each has the digest that it has alone, unless one of them reads the annotations, docstrings or
-    names of functions, which then count for all. What one of the functions writes is own state for
-    all of them: a memo that one stage fills and another one reads.
+    names of functions, which then count for all, or two of them share an object and that matters.
+    What one of the functions writes is own state for all of them: a memo that one stage fills and
+    another one reads.
 
     Without ``spelled_out``, the facts are digests and no more: nothing is described for people.
     Without ``finds_blind``, what cannot be seen through is not looked for.
@@ -84,28 +86,31 @@ def fingerprints_of_values(
     graph, moving, leaves_out_results = graph_and_own_state(values, ignore)
     graph.refuse(moving)
     places = moving.places_in(graph)
-    fixed = graph.digests_without(moving) if moving else {}
+    sharing = Sharing(graph, moving)
+    whole = sharing.joined({root: root.digest for root in graph.roots})
+    fixed = sharing.joined(graph.digests_without(moving), moving) if moving else whole
     firm = fixed
     if any(map(has_library_state, graph.vertices)):
-        firm = graph.digests_without(WithoutLibraryState(moving))
+        mask = WithoutLibraryState(moving)
+        firm = sharing.joined(graph.digests_without(mask), mask)
     has_caches = any(map(is_cache, graph.vertices))
     counts_results = has_caches and any(
         part.held for vertex in graph.vertices for part, _ in vertex.edges
     )
     result = []
     for root in graph.roots:
-        facts = Facts(root.digest.hex(), _kind(root), "")
+        facts = Facts(whole[root].hex(), _kind(root), "")
         reached = graph.reachable(root) if spelled_out or strict else []
         if spelled_out:
-            facts = graph.facts(root, moving or None)
+            facts = sharing.told(root, graph.facts(root, moving or None))
             if finds_blind:
                 facts = dataclasses.replace(facts, blind=blind_spots(root, reached, ignore))
         libraries = {v.sketch.library for v in reached if v.sketch and v.sketch.library}
         facts = dataclasses.replace(
             facts,
             versions=dict(sorted(map(library_version, libraries))),
-            fixed=fixed.get(root, root.digest).hex(),
-            firm=firm.get(root, root.digest).hex(),
+            fixed=fixed[root].hex(),
+            firm=firm[root].hex(),
             places=places,
             has_caches=has_caches,
             counts_results=counts_results,
