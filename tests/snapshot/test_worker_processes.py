@@ -65,6 +65,7 @@ SIZE = 1
 cfg = {"k": 1}
 class Missing: pass
 MISSING = Missing()
+PLAIN = object()
 TABLE = {0: MISSING, 1: 10, 3: MISSING}
 def of_table(x): return 0 if TABLE[int(x)] is MISSING else 1
 log = logging.getLogger("settings")
@@ -168,6 +169,30 @@ def test_workers_have_what_was_put_into_a_module(settings: Any, tmp_path: Path) 
 def test_what_variables_share_is_one_object_in_workers(settings: Any, tmp_path: Path) -> None:
     settings.TABLE[2] = 20
     assert fives(settings.of_table, tmp_path) == ([0, 1, 1, 0], [0, 1, 1, 0])
+
+
+def test_a_sentinel_of_a_module_is_the_same_in_workers(settings: Any, tmp_path: Path) -> None:
+    captured, plain = settings.MISSING, settings.PLAIN
+
+    def is_it(x: np.int64) -> int:
+        return int(x) * (5 if captured is settings.MISSING and plain is settings.PLAIN else 1)
+
+    assert in_workers(is_it) == FIVES
+    assert fives(is_it, tmp_path) == (FIVES, FIVES)
+
+
+def test_what_is_one_object_here_and_two_in_a_worker_is_not_stored(
+    settings: Any, tmp_path: Path
+) -> None:
+    captured = settings.held  # with content: it goes by value
+
+    def is_it(x: np.int64) -> int:
+        return int(x) * (5 if captured is settings.held else 1)
+
+    settings.held.k = 7
+    with pytest.warns(UserWarning, match=r"shared objects"):
+        computed, again = fives(is_it, tmp_path)
+    assert (computed, again) == ([0, 1, 2, 3], FIVES)
 
 
 def test_workers_have_what_was_set_also_without_a_snapshot(settings: Any) -> None:

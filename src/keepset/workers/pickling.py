@@ -1,4 +1,8 @@
-"""Pickling: functions by value, cached ones included."""
+"""Pickling: functions by value, cached ones included; sentinels of modules by name.
+
+A worker imports the modules of the user anew. A sentinel that came to it by value would be another
+object than the one that its module has.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,11 @@ import io
 import pickle
 import sys
 from collections.abc import Callable, Collection
-from types import FunctionType
+from importlib import import_module
+from types import FunctionType, ModuleType
 from typing import Any
+
+from keepset.core.fingerprint.origin import is_library_class, is_library_module
 
 # What lru_cache sets itself.
 _OF_THE_CACHE = {"__wrapped__", "cache_parameters"}
@@ -43,6 +50,8 @@ def _pickler() -> Any:
                 return self._dynamic_function_reduce(value)
             if type(value) is functools._lru_cache_wrapper and not _has_a_name(value):
                 return self._cached(value)
+            if _is_sentinel(value) and (place := _place_of(value)) is not None:
+                return _found, place
             return super().reducer_override(value)
 
         def _cached(self, value: Any) -> Any:
@@ -66,6 +75,34 @@ def _has_a_name(value: Any) -> bool:
     for part in getattr(value, "__qualname__", "").split("."):
         found = getattr(found, part, None)
     return found is value
+
+
+def _is_sentinel(value: Any) -> bool:
+    """Whether a value is an object without content, which is known by its identity alone."""
+    kind = type(value)
+    if kind is object:
+        return True
+    if getattr(value, "__dict__", None) != {} or is_library_class(kind):
+        return False
+    rules = ("__eq__", "__reduce__", "__reduce_ex__")
+    return all(getattr(kind, rule) is getattr(object, rule) for rule in rules)
+
+
+def _place_of(value: Any) -> tuple[str, str] | None:
+    """The module of the user's, and the name in it, under which a worker finds a value."""
+    for name, module in list(sys.modules.items()):
+        if name == "__main__" or not isinstance(module, ModuleType) or is_library_module(module):
+            continue
+        if getattr(module, "__file__", None) is None:
+            continue
+        for inner, item in list(vars(module).items()):
+            if item is value:
+                return name, inner
+    return None
+
+
+def _found(module: str, name: str) -> Any:
+    return vars(import_module(module))[name]
 
 
 def _cache(function: Callable[..., Any], settings: dict[str, Any]) -> Any:
