@@ -66,6 +66,7 @@ cfg = {"k": 1}
 class Missing: pass
 MISSING = Missing()
 PLAIN = object()
+LARGE = np.ones(1 << 18)
 TABLE = {0: MISSING, 1: 10, 3: MISSING}
 def of_table(x): return 0 if TABLE[int(x)] is MISSING else 1
 log = logging.getLogger("settings")
@@ -199,6 +200,11 @@ def test_workers_have_what_was_set_also_without_a_snapshot(settings: Any) -> Non
     settings.SIZE = 5
     ds = ks.Dataset.range(4).map(settings.scaled, num_parallel_calls=2, executor="process")
     assert [int(x) for x in ds] == FIVES
+
+
+def test_workers_have_a_large_array_as_it_was_changed_in_place(settings: Any) -> None:
+    settings.LARGE[:] = 5
+    assert in_workers(lambda x: int(x) * int(settings.LARGE[0])) == FIVES
 
 
 def test_nested_data_sets_in_workers_have_what_was_set(settings: Any, tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ class Agreement:
     Args:
         values: What their functions are.
         travels: Whether the values are sent with each question; else workers have them.
-        thorough: Whether large arrays are compared.
+        thorough: Whether large arrays are compared as a whole, and not by a sample.
     """
 
     def __init__(self, values: Named, *, travels: bool, thorough: bool) -> None:

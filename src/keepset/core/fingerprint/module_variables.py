@@ -64,10 +64,11 @@ def walked(values: Sequence[tuple[str, Any]], *, thorough: bool) -> Walked:
 
     Args:
         values: Functions and other values, each with a name.
-        thorough: Whether large arrays count, and results that caches hold and that the program
-            has changed, or that were there before: a worker makes its own.
+        thorough: Whether all of large arrays counts, and not only a sample, and results that
+            caches hold and that the program has changed, or that were there before: a worker
+            makes its own.
     """
-    with Moment(light=not thorough):
+    with Moment(sampled=not thorough):
         graph, moving, _ = graph_and_own_state(values, None, looks_at_caches=thorough)
     modules = {
         id(vars(module)): name
