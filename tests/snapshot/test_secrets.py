@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from os import environ
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -131,6 +132,28 @@ def log_in(user: str, password: str) -> None:
     pass
 
 
+FIRST, SECOND, THIRD = "Zq-passed-7770", "Zq-passed-7771", "Zq-passed-7772"
+HOLDER = SimpleNamespace(first="Zq-passed-7773")
+
+
+def passes_on(x: Any) -> Any:
+    send(x, password=FIRST)
+    log_in("bob", SECOND)
+    headers = {"Authorization": f"Bearer {THIRD}"}
+    send(x, auth=HOLDER.first, size=len(headers))
+    return x
+
+
+def passes_captured() -> Callable[[Any], Any]:
+    value = "Zq-passed-7774"
+
+    def inner(x: Any) -> Any:
+        send(x, api_key=value)
+        return x
+
+    return inner
+
+
 class Keyed:
     def __init__(self) -> None:
         self.api_key = "Zq-own-7761"
@@ -180,6 +203,8 @@ PIPELINES: dict[str, Callable[[], ks.Dataset]] = {
     "array": lambda: ks.Dataset.range(3).map(with_array),
     "inner": lambda: ks.Dataset.range(3).flat_map(lambda x: ks.Dataset.range(2).map(used)),
     "bytes": lambda: ks.Dataset.range(3).map(in_bytes),
+    "passed on": lambda: ks.Dataset.range(3).map(passes_on),
+    "captured and passed on": lambda: ks.Dataset.range(3).map(passes_captured()),
     "positional literal": lambda: ks.Dataset.range(3).map(logs_in),
     "asking": lambda: ks.Dataset.range(3).map(functools.partial(Asking(), "Zq-asking-7764")),
     "command": lambda: ks.Dataset.range(3).map(
@@ -196,7 +221,7 @@ def as_script(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UNNAMED", "Zq-environment-7754")
     monkeypatch.setenv("MY_API_KEY", "Zq-env-7766")
     scripts = (used, others, objects, clients, send, add, prefixed, numbers, with_array)
-    for function in (*scripts, helper, by_helper, in_bytes, logs_in, log_in):
+    for function in (*scripts, helper, by_helper, in_bytes, logs_in, log_in, passes_on):
         monkeypatch.setattr(function, "__module__", "__main__")
 
 

@@ -239,6 +239,11 @@ def effects_of_function(value: FunctionType) -> Effects | None:
     return None if is_library_function(value) else _reading(value.__code__).effects
 
 
+def source_of_function(value: FunctionType) -> str:
+    """The normalised source of a function of the user's; empty if there is none."""
+    return _reading(value.__code__).source
+
+
 def reads_of_function(value: FunctionType) -> Reads | None:
     """What a function of the user's uses; None for those of libraries."""
     return None if is_library_function(value) else _reading(value.__code__).reads

@@ -17,7 +17,12 @@ from keepset.core.secrets import (
     strength_after,
     strength_of_name,
 )
-from keepset.core.secrets.arguments import Signatures, positional_name, secret_signatures
+from keepset.core.secrets.arguments import (
+    Signatures,
+    positional_name,
+    secret_signatures,
+    values_of,
+)
 from keepset.core.secrets.literals import masked_source
 
 # Their texts say nothing that could be a secret.
@@ -44,7 +49,10 @@ class Hidden:
         for label, value, source in islice(parts, _MOST_PARTS):
             if source:
                 signatures = self._signatures[source] = secret_signatures(value)
-                known |= masked_source(source, (), signatures).secrets
+                masked = masked_source(source, (), signatures)
+                known |= masked.secrets
+                for passed, strength in values_of(value, masked.aliases):
+                    known |= secret_texts(passed, strength)
             elif type(value) in _HOLDING:
                 known |= secret_texts(value, self.strength(label, value))
         self._mask = Mask(known)

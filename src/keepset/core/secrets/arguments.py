@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -79,6 +79,26 @@ def secret_signatures(function: Any) -> Signatures:
         if any(strength_of_name(each) >= WEAK for each in parameters):
             found[name] = parameters
     return tuple(sorted(found.items()))
+
+
+def values_of(function: Any, aliases: Iterable[tuple[str, int]]) -> Iterator[tuple[Any, int]]:
+    """What the variables hold that a function passes on under the names of secrets."""
+    if not isinstance(function, FunctionType):
+        return
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    captured = dict(cells)
+    for variable, strength in aliases:
+        first, *attributes = variable.split(".")
+        try:
+            if first in captured:
+                value = captured[first].cell_contents
+            else:
+                value = function.__globals__[first]
+            for name in attributes:
+                value = vars(value)[name]
+        except (KeyError, TypeError, ValueError):  # a parameter, a property, not assigned yet
+            continue
+        yield value, strength
 
 
 def _used(function: FunctionType, names: set[str]) -> Iterator[tuple[str, Any]]:

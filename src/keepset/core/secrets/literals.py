@@ -29,11 +29,14 @@ class MaskedSource:
         hidden: What stands in place of each literal, by the variable, the argument or the key that
             it was for.
         secrets: What nothing else may contain either.
+        aliases: The variables whose values go by the names of secrets, ``VALUE`` in
+            ``login(password=VALUE)``, with dots before attributes, and how surely.
     """
 
     text: str
     hidden: Mapping[str, str]
     secrets: frozenset[str]
+    aliases: tuple[tuple[str, int], ...] = ()
 
 
 @lru_cache(1024)
@@ -65,12 +68,13 @@ def _masked(text: str, mask: Mask, signatures: Signatures) -> MaskedSource:
     tree = ast.parse(text)
     masking = _Masking(tree, mask, dict(signatures))
     changed = masking.visit(tree)
+    aliases = tuple(sorted(masking.aliases.items()))
     if not masking.hidden:
-        return MaskedSource(text, {}, frozenset(masking.secrets))
+        return MaskedSource(text, {}, frozenset(masking.secrets), aliases)
     shown = ast.unparse(ast.fix_missing_locations(changed))
     if text.startswith("lambda") and shown.startswith("("):
         shown = shown[1:-1]
-    return MaskedSource(shown, masking.hidden, frozenset(masking.secrets))
+    return MaskedSource(shown, masking.hidden, frozenset(masking.secrets), aliases)
 
 
 def filled_source(text: str, given: Mapping[str, str | bytes]) -> str:
@@ -90,6 +94,7 @@ class _Masking(ast.NodeTransformer):
         self._names: dict[int, tuple[str, int]] = {}  # of literals, by their ids
         self.hidden: dict[str, str] = {}
         self.secrets: set[str] = set()
+        self.aliases: dict[str, int] = {}
         for name, value, strength in named_values(tree, signatures):
             self._mark(value, name, strength)
         self._parts: dict[int, list[Span]] = assembled_spans(tree, mask)
@@ -101,6 +106,8 @@ class _Masking(ast.NodeTransformer):
         for constant in _constants(node) if strength >= SURE else _direct_constants(node):
             if self._names.get(id(constant), ("", NONE))[1] < strength:
                 self._names[id(constant)] = name, strength
+        for variable in _variables(node):
+            self.aliases[variable] = max(strength, self.aliases.get(variable, NONE))
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
         value = node.value
@@ -149,6 +156,27 @@ def _constants(node: ast.AST | None) -> Iterator[ast.Constant]:
         case _:
             for child in ast.iter_child_nodes(node):
                 yield from _constants(child)
+
+
+def _variables(node: ast.AST | None) -> Iterator[str]:
+    """The variables that a value consists of, with dots before attributes."""
+    inner: list[ast.expr] = []
+    match node:
+        case ast.Name(id=name):
+            yield name
+        case ast.Attribute():
+            steps = [name] if (name := ast.unparse(node)).replace(".", "").isidentifier() else []
+            yield from steps
+        case ast.FormattedValue(value=value):
+            inner = [value]
+        case ast.BinOp(left=left, right=right):
+            inner = [left, right]
+        case ast.BoolOp(values=items) | ast.JoinedStr(values=items):
+            inner = items
+        case ast.IfExp(body=body, orelse=other):
+            inner = [body, other]
+    for each in inner:
+        yield from _variables(each)
 
 
 def _direct_constants(node: ast.AST | None) -> Iterator[ast.Constant]:

@@ -11,9 +11,11 @@ from itertools import chain
 from types import FunctionType, MethodType, ModuleType
 from typing import Any, Final
 
+from keepset.core.fingerprint.functions import source_of_function
 from keepset.core.fingerprint.origin import is_library_function, is_library_module
 from keepset.core.fingerprint.reach import with_nested
-from keepset.core.secrets.arguments import positional_name
+from keepset.core.secrets.arguments import positional_name, secret_signatures, values_of
+from keepset.core.secrets.literals import masked_source
 from keepset.core.secrets.mask import secret_texts, strength_after
 from keepset.core.secrets.names import NONE, strength_of_name
 from keepset.core.secrets.values import decoded
@@ -80,6 +82,9 @@ def _of_function(function: FunctionType) -> Iterator[Part]:
             yield cell.cell_contents, strength_of_name(name)
         except ValueError:  # not assigned yet
             continue
+    source = source_of_function(function)
+    masked = masked_source(source, (), secret_signatures(function)) if source else None
+    yield from values_of(function, masked.aliases if masked else ())
     defaults = function.__defaults__ or ()
     arguments = function.__code__.co_varnames[: function.__code__.co_argcount]
     for name, value in zip(arguments[len(arguments) - len(defaults) :], defaults, strict=True):
