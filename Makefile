@@ -24,7 +24,7 @@ demo: $(VENV)/.ready ## show the main job on a small data set
 	@$(VENV)/bin/python examples/demo.py
 
 test: $(VENV)/.ready ## run the tests; SLOW=1 adds the slow ones, ARGS='-k shuffle' reaches pytest
-	@$(VENV)/bin/python -m pytest -n 2 $(if $(SLOW),-m "not interop") $(ARGS)
+	@$(VENV)/bin/python -m pytest -n 2 --durations=20 $(if $(SLOW),-m "not interop") $(ARGS)
 
 test-busy: $(VENV)/.ready ## run the tests TIMES (five) times in random orders, while other programs keep all cores busy
 	@$(VENV)/bin/python tests/busy.py $(or $(TIMES),5) $(ARGS)
