@@ -458,6 +458,36 @@ def test_cached_functions_of_the_main_script_go_to_workers(tmp_path: Path) -> No
     assert run.stdout.strip() == "[11, 14, 17]"
 
 
+def test_objects_with_cached_properties_of_the_main_script_go_to_workers(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        textwrap.dedent("""
+        import functools
+        import keepset as ks
+
+        class Scale:
+            @functools.cached_property
+            def factor(self):
+                "What elements are multiplied by."
+                return len(self.parts)
+
+            parts = "abc"
+
+            def __call__(self, x):
+                assert type(self).factor.__doc__ == "What elements are multiplied by."
+                return int(x) * self.factor
+
+        used = Scale()
+        assert used.factor == 3
+        for scale in Scale(), used:
+            ds = ks.Dataset.range(3).map(scale, num_parallel_calls=2, executor="process")
+            print([int(x) for x in ds])
+        """)
+    )
+    run = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
+    assert run.stdout == "[0, 3, 6]\n" * 2, run.stderr
+
+
 def test_what_a_worker_cannot_rebuild_is_reported_with_its_cause(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -1,4 +1,4 @@
-"""Pickling: functions by value, cached ones included."""
+"""Pickling: functions by value, cached ones and cached properties included."""
 
 from __future__ import annotations
 
@@ -43,6 +43,10 @@ def _pickler() -> Any:
                 return self._dynamic_function_reduce(value)
             if type(value) is functools._lru_cache_wrapper and not _has_a_name(value):
                 return self._cached(value)
+            if type(value) is functools.cached_property:
+                # Without its lock, which Python has here before 3.12.
+                state = {k: v for k, v in vars(value).items() if k != "lock"}
+                return functools.cached_property, (value.func,), state
             return super().reducer_override(value)
 
         def _cached(self, value: Any) -> Any:
