@@ -59,6 +59,20 @@ def test_what_somebody_may_still_read_is_spared(tmp_path: Path) -> None:
     assert old.exists()
 
 
+@pytest.mark.parametrize("more", [[], ["--yes"]])
+def test_a_dry_run_shows_the_plan_and_ends_with_0(tmp_path: Path, more: list[str]) -> None:
+    old = resave(tmp_path)
+    result = process("gc", tmp_path, "--grace", "0", "--dry-run", *more)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.startswith("goes\n")
+    assert "\n2 things (" in result.stdout
+    document = answer_json("gc", tmp_path, "--grace", "0", "--dry-run")
+    assert (len(document["removals"]), document["is_done"]) == (2, False)
+    code, text = at_a_terminal("", "gc", tmp_path, "--grace", "0", "--dry-run")
+    assert (code, "remove 2 things" in text) == (0, False)
+    assert old.exists()
+
+
 def leave_unfinished(path: Path, age_s: float) -> Path:
     """What a killed process leaves of a file that it was writing."""
     left = path / "segments" / ".tmp-0123"
