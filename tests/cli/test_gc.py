@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import time
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from tests.cli.terminal import at_a_terminal
 
 import keepset as ks
 from keepset.cli.quantities import Duration, Size
+from keepset.snapshot.upkeep.removing import remove_snapshot
 from keepset.snapshot.writing.lease import Lease
 from keepset.storage import open_store
 
@@ -54,6 +57,73 @@ def test_what_somebody_may_still_read_is_spared(tmp_path: Path) -> None:
     assert "superfluous for 0 s only" in text
     assert text.endswith("there is nothing to remove\n")
     assert old.exists()
+
+
+@pytest.mark.parametrize("more", [[], ["--yes"]])
+def test_a_dry_run_shows_the_plan_and_ends_with_0(tmp_path: Path, more: list[str]) -> None:
+    old = resave(tmp_path)
+    result = process("gc", tmp_path, "--grace", "0", "--dry-run", *more)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.startswith("goes\n")
+    assert "\n2 things (" in result.stdout
+    document = answer_json("gc", tmp_path, "--grace", "0", "--dry-run")
+    assert (len(document["removals"]), document["is_done"]) == (2, False)
+    code, text = at_a_terminal("", "gc", tmp_path, "--grace", "0", "--dry-run")
+    assert (code, "remove 2 things" in text) == (0, False)
+    assert old.exists()
+
+
+def leave_unfinished(path: Path, age_s: float) -> Path:
+    """What a killed process leaves of a file that it was writing."""
+    left = path / "segments" / ".tmp-0123"
+    left.write_bytes(b"half a segment")
+    when = time.time() - age_s
+    os.utime(left, (when, when))
+    return left
+
+
+def test_unfinished_files_that_are_young_are_spared_and_shown(tmp_path: Path) -> None:
+    old = resave(tmp_path)
+    left = leave_unfinished(tmp_path, 10)
+    text = answer("gc", tmp_path, "--grace", "0", "--yes")
+    assert text.startswith("stays for now\n")
+    assert re.search(
+        r"segments/\.tmp-0123  +14 B  left unfinished 1\d s ago; after 60 s it goes\n", text
+    )
+    assert not old.exists()
+    assert left.exists()
+
+
+def test_unfinished_files_that_are_old_go_also_if_there_is_nothing_else(tmp_path: Path) -> None:
+    numbers(10).save(tmp_path)
+    left = leave_unfinished(tmp_path, 100)
+    [removal] = answer_json("gc", tmp_path, "--grace", "0", code=1)["removals"]
+    assert removal == {
+        "name": "segments/.tmp-0123",
+        "size_bytes": 14,
+        "why": "a process that ended has left it unfinished",
+    }
+    assert left.exists()
+    assert answer("gc", tmp_path, "--grace", "0", "--yes").endswith("\n14 B removed\n")
+    assert not left.exists()
+
+
+def test_unfinished_files_of_a_live_writer_are_its_own(tmp_path: Path) -> None:
+    numbers(10).save(tmp_path)
+    (tmp_path / "below" / "segments").mkdir(parents=True)
+    left = leave_unfinished(tmp_path, 100)
+    lefts = left, leave_unfinished(tmp_path / "below", 100)
+    places = {"0123456789abcdef": tmp_path, "123456789abcdef0": tmp_path / "below"}
+    leases = [Lease(open_store(path), run) for run, path in places.items()]
+    try:
+        assert answer("gc", tmp_path, "--grace", "0", "--yes") == "there is nothing to remove\n"
+        leases.pop(0).release()
+        assert answer("gc", tmp_path, "--grace", "0", "--yes").endswith("\n14 B removed\n")
+        remove_snapshot(open_store(tmp_path))
+        assert [each.exists() for each in lefts] == [False, True]
+    finally:
+        for lease in leases:
+            lease.release()
 
 
 def test_the_plan_and_what_was_done_in_json(tmp_path: Path) -> None:

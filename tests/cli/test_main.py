@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -189,6 +190,44 @@ def test_an_interrupted_command_ends_with_130(tmp_path: Path) -> None:
         slow.send_signal(signal.SIGINT)
         assert slow.wait(60) == 130
         assert slow.stderr.read() == "interrupted\n"
+
+
+@pytest.mark.parametrize("is_ignored", [False, True])
+def test_a_command_interrupted_while_it_imports_ends_with_130(
+    tmp_path: Path, is_ignored: bool
+) -> None:
+    """Unless what started it has it ignore interrupts, as for a job in the background."""
+    began = tmp_path / "began"
+    (tmp_path / "click.py").write_text(
+        f"import pathlib, time\npathlib.Path({str(began)!r}).touch()\n"
+        f"time.sleep({1 if is_ignored else 60})\nraise SystemExit(7)\n"
+    )
+    command = [sys.executable, "-m", "keepset", "ls", str(tmp_path)]
+    paths = [str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN) if is_ignored else None
+    try:
+        slow = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGINT, before)
+    with slow:
+        assert slow.stderr is not None
+        while not began.exists():
+            time.sleep(0.05)
+        slow.send_signal(signal.SIGINT)
+        assert slow.wait(60) == (7 if is_ignored else 130)
+        assert slow.stderr.read() == ("" if is_ignored else "interrupted\n")
+
+
+def test_the_installed_command_is_the_same() -> None:
+    project = Path(__file__).parents[2] / "pyproject.toml"
+    named = tomllib.loads(project.read_text())["project"]["scripts"]["keepset"]
+    module, _, function = named.partition(":")
+    program = f"import sys; from {module} import {function}; sys.exit({function}())"
+    done = subprocess.run([sys.executable, "-c", program, "--version"], capture_output=True)
+    assert done.stdout.decode() == answer("--version")
+    assert module == "keepset.__main__"
 
 
 @pytest.mark.skipif(os.getuid() == 0, reason="root may read everything")

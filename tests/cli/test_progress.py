@@ -16,6 +16,7 @@ import pytest
 from tests.cli.commands import process
 
 import keepset as ks
+from keepset.core.size_text import size_text
 
 # The command line, with sources and comparisons that take their time.
 SLOW = """
@@ -137,6 +138,24 @@ def test_convert_shows_bytes_while_a_segment_is_written(stored: Path, tmp_path: 
     last, answer = screen_of_lines(text)
     assert re.fullmatch(r"storing in .*: done, 200 elements, 6\.\d MB in \S+ s", last)
     assert answer == f"200 elements written to {tmp_path / 'c'}"
+
+
+@pytest.mark.parametrize("name", ["tensorflow", "tfrecord"])
+@pytest.mark.parametrize("compression", ["none", "zlib"])
+def test_convert_shows_bytes_while_a_file_is_written(
+    stored: Path, tmp_path: Path, name: str, compression: str
+) -> None:
+    target = tmp_path / f"c.{name}"
+    how = ["--to", name, "--compression", compression]
+    code, text = shown("convert", stored / "a", target, *how)
+    assert code == 0, text
+    assert len(set(re.findall(r"\d+ elements, (\S+ \S+) written, [^\r]* left", text))) > 1
+    size = sum(
+        each.stat().st_size for each in [target, *target.rglob("*.snapshot")] if each.is_file()
+    )
+    said = re.search(r"done, 200 elements, (\S+ \S+) in", text)
+    assert said is not None
+    assert said[1] == size_text(size)
 
 
 def test_an_interrupted_conversion_ends_its_line(stored: Path, tmp_path: Path) -> None:

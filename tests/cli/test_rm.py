@@ -21,6 +21,18 @@ def test_it_is_shown_and_stays_without_yes(tmp_path: Path) -> None:
     assert answer_json("ls", tmp_path)["snapshots"] != []
 
 
+@pytest.mark.parametrize("more", [[], ["--yes"]])
+def test_a_dry_run_shows_it_and_ends_with_0(tmp_path: Path, more: list[str]) -> None:
+    numbers(10).save(tmp_path)
+    result = keepset("rm", tmp_path, "--dry-run", *more)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout.splitlines()[1].split()[:3] == [".", "complete", "10"]
+    assert answer_json("rm", tmp_path, "--dry-run")["is_done"] is False
+    code, text = at_a_terminal("", "rm", tmp_path, "--dry-run")
+    assert (code, "remove this" in text) == (0, False)
+    assert answer_json("ls", tmp_path)["snapshots"] != []
+
+
 def test_with_yes_it_is_gone_and_its_neighbours_are_not(tmp_path: Path) -> None:
     numbers(10).save(tmp_path / "a")
     numbers(10).save(tmp_path / "b")

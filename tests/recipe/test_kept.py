@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from pathlib import Path
 from typing import Any
@@ -87,6 +88,34 @@ def test_what_cannot_be_told_is_kept_all_the_same(tmp_path: Path) -> None:
     assert len(list(ds.snapshot(tmp_path, fingerprint="f"))) == 5
     assert ks.load(tmp_path).recipe is None
     assert "lock" in str(ks.Snapshot(tmp_path).no_recipe)
+
+
+@pytest.mark.parametrize("begins", [False, True])
+def test_a_recipe_that_cannot_be_written_does_not_fail_a_pass(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, begins: bool
+) -> None:
+    ds = ks.Dataset.range(1000).map(lambda x: x + 1).snapshot(tmp_path, fingerprint="f")
+    if begins:
+        with iter(ds) as iterator:
+            next(iterator)
+    shutil.rmtree(tmp_path / "f" / "recipes", ignore_errors=True)
+    (tmp_path / "f").mkdir(exist_ok=True)
+    (tmp_path / "f" / "recipes").write_text("in the way")
+    with caplog.at_level("INFO", "keepset"):
+        assert [int(x) for x in ds] == list(range(1, 1001))
+    [said] = [each for each in caplog.records if "gets no recipe" in each.getMessage()]
+    assert said.levelname == "WARNING"
+    assert "a file is in the place of a folder" in said.getMessage()
+    snapshot = ks.Snapshot(tmp_path)
+    assert snapshot.recipe is None
+    assert "a file is in the place of a folder" in str(snapshot.no_recipe)
+    assert len(ks.load(tmp_path)) == 1000
+
+
+def test_a_recipe_that_cannot_be_written_does_not_fail_a_save(tmp_path: Path) -> None:
+    (tmp_path / "recipes").write_text("in the way")
+    pipeline().save(tmp_path)
+    assert "a file is in the place of a folder" in str(ks.Snapshot(tmp_path).no_recipe)
 
 
 def test_a_damaged_recipe_is_an_error_and_the_elements_are_not(tmp_path: Path) -> None:

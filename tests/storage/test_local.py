@@ -5,7 +5,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -273,16 +272,19 @@ def test_a_folder_that_was_removed_is_made_again(local: LocalStore) -> None:
     assert local.create("folder/x", b"2")
 
 
-def test_unfinished_files_are_not_listed_and_are_swept_when_old(local: LocalStore) -> None:
+def test_unfinished_files_are_listed_apart_and_can_be_discarded(local: LocalStore) -> None:
     writer = local.writer("folder/alive")
     writer.write(b"1")
-    old = Path(local.url) / "folder" / ".tmp-0123"
-    old.write_bytes(b"left behind")
-    long_ago = time.time() - 100
-    os.utime(old, (long_ago, long_ago))
+    for name in ("folder/.tmp-0123", ".tmp-0123", "other/.tmp-0123"):
+        old = Path(local.url) / name
+        old.parent.mkdir(exist_ok=True)
+        old.write_bytes(b"left behind")
     assert list(local.list()) == []
-    assert local.sweep(1000) == 0
-    assert local.sweep(50) == 1
+    assert len(list(local.unfinished())) == 4
+    found = {info.name: info.size_bytes for info in local.unfinished(("other/",))}
+    assert found == {".tmp-0123": 11, "other/.tmp-0123": 11}
+    local.discard([*found, "folder/.tmp-0123", "folder/.tmp-gone"])
+    assert len(list(local.unfinished())) == 1
     writer.close()
     assert [info.name for info in local.list()] == ["folder/alive"]
 
@@ -341,7 +343,7 @@ def test_a_killed_process_leaves_a_whole_object_or_none(tmp_path: Path) -> None:
         # Somebody else may have the name, or learns whose it is.
         assert store.create("folder/x", b"another's") == (not is_there), step
         assert store.read("folder/x") == (b"0123456789" if is_there else b"another's"), step
-        store.sweep(0)
+        store.discard(info.name for info in store.unfinished())
         assert temporary_files(store) == [], step
 
 

@@ -153,6 +153,62 @@ def test_a_generator_comes_back_to_its_context() -> None:
     assert len(list(ds)) == 120
 
 
+OF_A_GENERATOR: dict[str, Callable[[ks.Dataset], ks.Dataset]] = {
+    "alone": lambda ds: ds,
+    "prefetch": lambda ds: ds.prefetch(2),
+    "map": lambda ds: ds.map(slow_times, num_parallel_calls=2),
+    "interleave": lambda ds: ks.Dataset.range(1).interleave(lambda _: ds, num_parallel_calls=2),
+}
+
+
+@pytest.mark.parametrize("name", OF_A_GENERATOR)
+@pytest.mark.parametrize("elsewhere", [False, True])
+@pytest.mark.parametrize("taken", [1, 3])
+def test_a_generator_is_closed_in_its_context(name: str, elsewhere: bool, taken: int) -> None:
+    seen: list[Any] = []
+
+    def generator() -> Iterator[int]:
+        token = scale.set(3)
+        try:
+            yield from range(1000)
+        finally:
+            seen.append(scale.get())
+            scale.reset(token)
+            seen.append(scale.get())
+
+    source = ks.Dataset.from_generator(generator, output_signature=ks.TensorSpec((), np.int64))
+    it = iter(OF_A_GENERATOR[name](source))
+    for _ in range(taken):
+        next(it)
+    assert scale.get() == 1  # what it sets is its own
+    contextvars.Context().run(it.close) if elsewhere else it.close()
+    assert seen == [3, 1]
+
+
+def test_a_generator_that_cannot_end_says_so() -> None:
+    def generator() -> Iterator[int]:
+        while True:
+            try:
+                yield 1
+            except GeneratorExit:
+                yield 2
+
+    it = iter(ks.Dataset.from_generator(generator))
+    next(it)
+    with pytest.raises(RuntimeError, match="ignored GeneratorExit"):
+        it.close()
+
+
+def test_an_iterator_that_its_generator_closes_ends() -> None:
+    def generator() -> Iterator[int]:
+        yield 1
+        its[0].close()
+        yield 2
+
+    its = [iter(ks.Dataset.from_generator(generator).prefetch(1))]
+    assert len(list(its[0])) <= 2
+
+
 @pytest.mark.parametrize("name", ["prefetch", "map", "quick map", "interleave"])
 def test_a_variable_that_the_consumer_changes_voids_what_is_stored(
     tmp_path: Path, name: str

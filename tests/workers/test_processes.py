@@ -155,17 +155,116 @@ def test_an_error_whose_constructor_wants_more_keeps_its_class_and_attributes() 
     assert "map(fail), at element 0" in "\n".join(caught.value.__notes__)
 
 
-def test_an_error_that_cannot_be_pickled_still_arrives() -> None:
-    class HoldingError(Exception):
+def test_an_error_leaves_behind_only_what_cannot_be_pickled() -> None:
+    class HoldingError(UnicodeError):
         pass
 
     def fail(x: np.int64) -> np.int64:
-        error = HoldingError("held")
+        error = HoldingError("held", threading.Lock())
+        error.lock, error.size = threading.Lock(), 3  # type: ignore[attr-defined]
+        raise error
+
+    with pytest.raises(HoldingError, match="held") as caught:
+        list(in_processes(ks.Dataset.range(3), fail))
+    assert caught.value.size == 3  # type: ignore[attr-defined]
+    assert not hasattr(caught.value, "lock")
+    assert "unlocked" in caught.value.args[1]
+    notes = "\n".join(caught.value.__notes__)
+    assert "map(fail), at element 0" in notes
+    assert "attribute 'lock'" in notes
+    assert "argument 1" in notes
+
+
+def test_an_error_of_a_builtin_class_keeps_its_fields_without_what_cannot_be_pickled() -> None:
+    def fail(x: np.int64) -> np.int64:
+        error = UnicodeDecodeError("ascii", b"\xff", 0, 1, "too large")
         error.lock = threading.Lock()  # type: ignore[attr-defined]
         raise error
 
-    with pytest.raises(RuntimeError, match="HoldingError: held"):
+    with pytest.raises(UnicodeDecodeError, match="can't decode byte 0xff") as caught:
         list(in_processes(ks.Dataset.range(3), fail))
+    assert caught.value.object == b"\xff"
+
+
+def test_an_error_whose_constructor_makes_its_text_arrives_with_the_same_text() -> None:
+    class NamedError(Exception):
+        def __init__(self, name: str) -> None:
+            super().__init__(f"no {name}")
+
+    def fail(x: np.int64) -> np.int64:
+        raise NamedError("tea")
+
+    with pytest.raises(NamedError) as caught:
+        list(in_processes(ks.Dataset.range(3), fail))
+    assert str(caught.value) == "no tea"
+
+
+def test_an_error_that_has_no_text_arrives() -> None:
+    class SilentError(Exception):
+        def __str__(self) -> str:
+            raise LookupError
+
+    def fail(x: np.int64) -> np.int64:
+        raise SilentError("unsaid")
+
+    with pytest.raises(SilentError) as caught:
+        list(in_processes(ks.Dataset.range(3), fail))
+    assert caught.value.args == ("unsaid",)
+
+
+@pytest.mark.parametrize("executor", ["thread", "process"])
+@pytest.mark.parametrize("error", [SystemExit(5), KeyboardInterrupt("stop"), GeneratorExit()])
+def test_what_ends_a_program_arrives_from_any_executor(
+    error: BaseException, executor: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def fails_at_three(x: np.int64) -> np.int64:
+        if x == 3:
+            raise error
+        return x
+
+    seen: list[int] = []
+    ds = ks.Dataset.range(6).map(fails_at_three, num_parallel_calls=2, executor=executor)
+    with pytest.raises(type(error)) as caught:
+        seen.extend(int(x) for x in ds)
+    assert seen == [0, 1, 2]
+    assert caught.value.args == error.args
+    if isinstance(caught.value, SystemExit):
+        assert caught.value.code == 5
+    assert not capfd.readouterr().err
+    assert not children()
+
+
+def test_an_error_class_that_only_the_worker_can_import_arrives_as_text(tmp_path: Path) -> None:
+    (tmp_path / "only_in_workers.py").write_text("class OwnError(Exception): pass\n")
+
+    def fail(x: np.int64) -> np.int64:
+        sys.path.insert(0, str(tmp_path))
+        import only_in_workers  # type: ignore[import-not-found]
+
+        raise only_in_workers.OwnError("own")
+
+    with pytest.raises(RuntimeError, match="OwnError: own") as caught:
+        list(in_processes(ks.Dataset.range(3), fail))
+    notes = "\n".join(caught.value.__notes__)
+    assert "map(fail), at element 0" in notes
+    assert "No module named 'only_in_workers'" in notes
+
+
+def test_a_result_that_cannot_be_rebuilt_is_reported_with_its_stage(tmp_path: Path) -> None:
+    (tmp_path / "pairs_of_workers.py").write_text(
+        "import collections\nPair = collections.namedtuple('Pair', 'a b')\n"
+    )
+
+    def pair(x: np.int64) -> Any:
+        sys.path.insert(0, str(tmp_path))
+        import pairs_of_workers  # type: ignore[import-not-found]
+
+        return pairs_of_workers.Pair(x, x)
+
+    found = r"map\(pair\).*No module named 'pairs_of_workers'.*executor=\"thread\""
+    with pytest.raises(ks.KeepsetError, match=found):
+        list(in_processes(ks.Dataset.range(3), pair))
+    assert not children()
 
 
 def test_an_error_class_of_the_script_is_caught_by_the_script(tmp_path: Path) -> None:
@@ -357,6 +456,36 @@ def test_cached_functions_of_the_main_script_go_to_workers(tmp_path: Path) -> No
     )
     run = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[11, 14, 17]"
+
+
+def test_objects_with_cached_properties_of_the_main_script_go_to_workers(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        textwrap.dedent("""
+        import functools
+        import keepset as ks
+
+        class Scale:
+            @functools.cached_property
+            def factor(self):
+                "What elements are multiplied by."
+                return len(self.parts)
+
+            parts = "abc"
+
+            def __call__(self, x):
+                assert type(self).factor.__doc__ == "What elements are multiplied by."
+                return int(x) * self.factor
+
+        used = Scale()
+        assert used.factor == 3
+        for scale in Scale(), used:
+            ds = ks.Dataset.range(3).map(scale, num_parallel_calls=2, executor="process")
+            print([int(x) for x in ds])
+        """)
+    )
+    run = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
+    assert run.stdout == "[0, 3, 6]\n" * 2, run.stderr
 
 
 def test_what_a_worker_cannot_rebuild_is_reported_with_its_cause(

@@ -13,6 +13,9 @@ from keepset.cli.output import note
 yes_option: Callable[[Any], Any] = click.option(
     "-y", "--yes", is_flag=True, help="Do it without asking."
 )
+dry_run_option: Callable[[Any], Any] = click.option(
+    "--dry-run", is_flag=True, help="Show what would be removed, and remove nothing."
+)
 
 
 def confirmed(question: str, *, yes: bool, may_ask: bool) -> bool:

@@ -10,7 +10,7 @@ import click
 from rich.table import Table
 
 from keepset.cli.arguments import takes_place
-from keepset.cli.confirm import confirmed, yes_option
+from keepset.cli.confirm import confirmed, dry_run_option, yes_option
 from keepset.cli.output import answer_no, counted, note, plain, show, show_json, table
 from keepset.cli.place import Place
 from keepset.cli.quantities import Duration, Size
@@ -37,11 +37,13 @@ from keepset.snapshot.upkeep.collecting import GRACE_S, Plan, Removal, collect, 
     show_default="1h",
     help="Spare what became superfluous within this time: a reader may still use it.",
 )
+@dry_run_option
 @yes_option
 @takes_place(several=True)
 def command(
     place: Place,
     as_json: bool,
+    dry_run: bool,
     yes: bool,
     keep_latest: int | None,
     max_bytes: float | None,
@@ -58,12 +60,14 @@ def command(
 
     \b
     Examples:
+      keepset gc /data/kept --dry-run
       keepset gc /data/kept
       keepset gc /data/kept/images --keep-latest 2 --yes
       keepset gc /data/kept/images --max-bytes 50GB --grace 7d
 
-    Exits with 0 if there is nothing to remove, and with 1 if there is and it was
-    not removed: without --yes off a terminal, or because you answered no.
+    Exits with 0 if there is nothing to remove or with --dry-run, and with 1 if
+    something was not removed: without --yes off a terminal, or because you
+    answered no.
     """
     plan = plan_collection(
         place.root,
@@ -77,8 +81,8 @@ def command(
         _show(plan)
         if not plan.removals and plan.older_snapshots and keep_latest is None and max_bytes is None:
             note(_hint(plan.older_snapshots))
-    removed = None
-    if plan.removals and confirmed(f"remove {_total(plan)}?", yes=yes, may_ask=not as_json):
+    removed, is_wanted = None, bool(plan.removals) and not dry_run
+    if is_wanted and confirmed(f"remove {_total(plan)}?", yes=yes, may_ask=not as_json):
         removed = collect(place.root, plan)
     if as_json:
         show_json(_json(plan, removed))
@@ -86,7 +90,7 @@ def command(
         show(plain(f"{size_text(removed)} removed", "green"))
     if plan.problems:
         raise plan.problems[0]
-    if plan.removals and removed is None:
+    if is_wanted and removed is None:
         answer_no()
 
 

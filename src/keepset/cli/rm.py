@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from keepset.cli.arguments import takes_place
-from keepset.cli.confirm import confirmed, yes_option
+from keepset.cli.confirm import confirmed, dry_run_option, yes_option
 from keepset.cli.ls import snapshot_json, snapshot_table
 from keepset.cli.output import answer_no, counted, plain, show, show_json
 from keepset.cli.place import Place
@@ -17,9 +17,10 @@ from keepset.snapshot.upkeep.removing import remove_snapshot
 
 @click.command("rm")
 @click.option("--all", "every", is_flag=True, help="Remove all snapshots at PATH and below it.")
+@dry_run_option
 @yes_option
 @takes_place()
-def command(place: Place, as_json: bool, yes: bool, every: bool) -> None:
+def command(place: Place, as_json: bool, dry_run: bool, yes: bool, every: bool) -> None:
     """Remove a snapshot.
 
     It is shown first. On a terminal you are asked; elsewhere nothing is removed
@@ -30,10 +31,11 @@ def command(place: Place, as_json: bool, yes: bool, every: bool) -> None:
     Examples:
       keepset rm /data/kept/images
       keepset rm /data/kept --fingerprint 3f2a --yes
+      keepset rm /data/kept/experiments --all --dry-run
       keepset rm /data/kept/experiments --all --yes
 
-    Exits with 1 if nothing was removed: without --yes off a terminal, or because
-    you answered no.
+    Exits with 0 with --dry-run, and with 1 if nothing was removed: without --yes
+    off a terminal, or because you answered no.
     """
     if every and place.fingerprint is not None:
         raise click.UsageError("choose either --all or --fingerprint")
@@ -49,7 +51,7 @@ def command(place: Place, as_json: bool, yes: bool, every: bool) -> None:
     if not as_json:
         show(snapshot_table(found), "")
     removed, problems = None, []
-    if confirmed(f"remove {count} ({size})?", yes=yes, may_ask=not as_json):
+    if not dry_run and confirmed(f"remove {count} ({size})?", yes=yes, may_ask=not as_json):
         removed = 0
         for each in found:
             try:
@@ -66,5 +68,5 @@ def command(place: Place, as_json: bool, yes: bool, every: bool) -> None:
         show(plain(f"{size_text(removed)} removed", "green"))
     if problems:
         raise problems[0]  # the others are gone
-    if removed is None:
+    if removed is None and not dry_run:
         answer_no()

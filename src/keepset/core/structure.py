@@ -78,8 +78,7 @@ class Structure:
             return lambda columns, row: tuple([column[row] for column in columns])
         if not is_flat or self.kind != _DICT:
             return lambda columns, row: self.build([column[row] for column in columns])
-        order = self.record if isinstance(self.record, tuple) else self.keys
-        places = [self.keys.index(key) for key in order]
+        order, places = self._written()
         match order, places:
             case (k,), _:
                 return lambda columns, row: {k: columns[0][row]}
@@ -202,11 +201,11 @@ class Structure:
         return starmap(make, zip(*parts, strict=True)) if parts else [make()] * length
 
     def _dicts(self, columns: list[Iterable[Any]], length: int) -> Iterable[dict[Any, Any]]:
-        # ``record`` of a dict keeps the order in which its keys were written. Displays of a known
-        # length are three times as fast as dict(zip(...)), and most elements have few keys.
-        order = self.record if isinstance(self.record, tuple) else self.keys
+        # Displays of a known length are three times as fast as dict(zip(...)), and most elements
+        # have few keys.
+        order, places = self._written()
         if order != self.keys:
-            columns = [columns[self.keys.index(key)] for key in order]
+            columns = [columns[place] for place in places]
         match order:
             case ():
                 return ({} for _ in range(length))
@@ -258,27 +257,31 @@ class Structure:
         if self.kind == _RECORD:
             values.append(_constructor(self.record, self.keys))
             return f"k{first}({', '.join(parts)})"
-        # ``record`` of a dict keeps the order in which its keys were written.
-        order = self.record if isinstance(self.record, tuple) else self.keys
+        order, places = self._written()
         values.extend(order)
-        places = map(self.keys.index, order)
         pairs = [f"k{first + i}: {parts[place]}" for i, place in enumerate(places)]
         return f"{{{', '.join(pairs)}}}"
+
+    def _written(self) -> tuple[tuple[Any, ...], Sequence[int]]:
+        """The keys of a dict in the order in which they were written, and their places."""
+        if not isinstance(self.record, tuple) or self.record == self.keys:
+            return self.keys, range(len(self.keys))
+        places = {key: place for place, key in enumerate(self.keys)}
+        return self.record, [places[key] for key in self.record]
 
     def select(self, keys: Sequence[Any]) -> tuple[Structure, list[int]]:
         """This dict with some of its keys only, and the places of their leaves."""
         places: list[int] = []
         children: list[Structure] = []
         chosen: list[Any] = []
-        first = 0
+        first, wanted = 0, set(keys)
         for key, child in zip(self.keys, self.children, strict=True):
-            if key in keys:
+            if key in wanted:
                 chosen.append(key)
                 children.append(child)
                 places += range(first, first + child.num_leaves)
             first += child.num_leaves
-        order = self.record if isinstance(self.record, tuple) else self.keys
-        written = tuple(key for key in order if key in keys)
+        written = tuple(key for key in self._written()[0] if key in wanted)
         kept = Structure(_DICT, tuple(chosen), tuple(children), written)  # type: ignore[arg-type]
         return kept, places
 

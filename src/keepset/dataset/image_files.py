@@ -49,7 +49,8 @@ def read_images(
     Args:
         source: A folder, of which everything below is searched, in the order of the names; a
             pattern such as ``"pets/*.jpg"``; a list of paths; a text file with one path in each
-            line; or a Dataset of paths. Urls of object stores are paths too.
+            line (``txt``, ``csv``, ``tsv``, ``lst`` or ``list``); or a Dataset of paths. Urls of
+            object stores are paths too.
         labels: ``"folder"``: the sub-folder that a picture is in, numbered in the order of their
             names, which ``ks.class_names`` gives. Or the path of a file with lines such as
             ``cat/1.jpg,0`` or ``cat/1.jpg 0``, with numbers or names; it may be the source as well.

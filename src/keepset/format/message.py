@@ -136,8 +136,9 @@ class Decompressor:
 
         node = place = 0
         arrays = []
+        wanted = set(range(len(self._parts)) if columns is None else columns)
         for number, part in enumerate(self._parts):
-            if columns is None or number in columns:
+            if number in wanted:
                 found = (buffer(*pair) for pair in places[place : place + part.buffers])
                 arrays.append(part.array(iter(lengths[node : node + part.nodes]), found))
             node, place = node + part.nodes, place + part.buffers

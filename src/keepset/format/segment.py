@@ -208,7 +208,8 @@ class ChunkReader:
         """Compare the bytes with their checksums, of all columns or of some."""
         pieces = list(enumerate(pairwise((0, *entry.ends))))
         if columns is not None and len(pieces) > 1:
-            pieces = [piece for piece in pieces if piece[0] == 0 or piece[0] - 1 in columns]
+            wanted = {0, *(column + 1 for column in columns)}
+            pieces = [piece for piece in pieces if piece[0] in wanted]
         for number, (start, stop) in pieces:
             if crc32c(data[start:stop]) != entry.checksums[number]:
                 column = self._layout.names[number - 1] if number else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from contextvars import Context, copy_context
 from itertools import chain, islice
 from types import GeneratorType
 from typing import Any, ClassVar, NamedTuple
@@ -72,6 +73,9 @@ class _GeneratorCursor(Cursor):
         self._literals = _literals_of(signature)
         self._as_they_are = self._literals | _scalars_of(signature)
         self._may_be_alike = True
+        # A generator comes back to the context that it was left in, whichever thread reads or
+        # closes it: what it has set there can only be reset there.
+        self._context: Context | None = None
         self._generator: Iterator[Any] | None = None
         self._values: Iterator[Any] | None = None  # what it yields, and what was taken back
         self._read = 0
@@ -86,6 +90,12 @@ class _GeneratorCursor(Cursor):
         return self._values
 
     def read(self, max_rows: int) -> Chunk:
+        # Without a helper: live sources are read row by row, and a call would be felt.
+        if self._context is None:
+            self._context = copy_context()
+        return self._context.run(self._read_rows, max_rows)
+
+    def _read_rows(self, max_rows: int) -> Chunk:
         if self._error is not None:
             self._raise(self._error)
         chunk = None
@@ -180,6 +190,11 @@ class _GeneratorCursor(Cursor):
     def skip(self, count: int) -> int:
         if self._error is not None:
             return super().skip(count)
+        if self._context is None:
+            self._context = copy_context()
+        return self._context.run(self._skip_rows, count)
+
+    def _skip_rows(self, count: int) -> int:
         skipped = sum(1 for _ in islice(self._open(), count))
         self._read += skipped
         return skipped
@@ -195,11 +210,22 @@ class _GeneratorCursor(Cursor):
 
     def close(self) -> None:
         close = getattr(self._generator, "close", None)
-        if close is not None:
-            # A generator that a thread is still waiting in cannot be closed from here; it ends
-            # with that thread.
-            with suppress(ValueError):
+        if close is None or self._context is None:
+            return
+        errors: list[Exception] = []
+
+        def end() -> None:
+            try:
                 close()
+            except Exception as error:
+                errors.append(error)
+
+        # A generator that a thread is still waiting in cannot be closed from here, as its context
+        # cannot be entered; it ends with that thread.
+        with suppress(RuntimeError):
+            self._context.run(end)
+        if errors:
+            raise errors[0]
 
 
 class _AlikeRows:

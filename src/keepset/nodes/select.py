@@ -53,7 +53,8 @@ def selected(element: Any, keys: tuple[Any, ...]) -> dict[Any, Any]:
             f"elements have no {', '.join(map(repr, missing))}; there are "
             f"{', '.join(map(repr, element))}"
         )
-    return {key: element[key] for key in element if key in keys}
+    wanted = set(keys)
+    return {key: element[key] for key in element if key in wanted}
 
 
 def _select(chunk: Chunk, keys: tuple[Any, ...]) -> Chunk:

@@ -177,7 +177,7 @@ class Beginning(NamedTuple):
         sources = self.identity.sources
         keeper = None if sources is None else SourceKeeper(self.store, sources)
         patient = self.store.patient()
-        # Last, as it has a thread that ends when the pass does: storing the recipe may fail.
+        # Last, as it has a thread that ends when the pass does, and the lines above may fail.
         recorder = Recorder(
             patient,
             run_id,

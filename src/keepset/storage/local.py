@@ -7,7 +7,6 @@ import mmap
 import os
 import stat
 import sys
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
@@ -221,20 +220,25 @@ class LocalStore(Store):
         finally:
             file.discard()
 
-    def sweep(self, older_than_s: float, now_s: float | None = None) -> int:
-        """Remove what killed processes left unfinished; how many files that were.
+    def unfinished(self, folders: tuple[str, ...] = ("",)) -> Iterator[ObjectInfo]:
+        """Files that have not got their names yet, of writers that live and of killed ones.
 
-        A file that was written to within ``older_than_s`` seconds may belong to a writer that
-        lives, and stays. ``now_s`` is the time, by ``now_s()`` or else by this machine's clock.
+        Those of the store's own folder are listed, and those below ``folders``.
         """
-        before, swept = (time.time() if now_s is None else now_s) - older_than_s, 0
-        for _, entry in _walk(self._root, "", ()):
-            if entry.name.startswith(TEMPORARY):
-                with writing(entry.path, "delete"), suppress(FileNotFoundError):
-                    if entry.stat(follow_symlinks=False).st_mtime <= before:
-                        os.unlink(entry.path)
-                        swept += 1
-        return swept
+        for name, entry in _walk(self._root, "", ()):
+            if not entry.name.startswith(TEMPORARY):
+                continue
+            if "/" not in name or name.startswith(folders):
+                with writing(entry.path, "look at"), suppress(FileNotFoundError):
+                    facts = entry.stat(follow_symlinks=False)
+                    yield ObjectInfo(name, facts.st_size, facts.st_mtime)
+
+    def discard(self, unfinished: Iterable[str]) -> None:
+        """Remove files that ``unfinished`` has listed."""
+        for name in unfinished:
+            path = os.path.join(self._root, name)
+            with writing(path, "delete"), suppress(*_NOT_THERE):
+                os.unlink(path)
 
     def prune(self, folders: Iterable[str]) -> None:
         """Remove these folders, and the store's own, if they are there and empty."""

@@ -32,6 +32,12 @@ class Unreadable(NamedTuple):
     reason: str
 
 
+class Raised(NamedTuple):
+    """The answer to a request whose function raised what is no error of an element."""
+
+    error: BaseException
+
+
 class Arena:
     """An anonymous shared file that grows as needed."""
 

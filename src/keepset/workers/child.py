@@ -10,7 +10,7 @@ import threading
 import traceback
 from typing import Any
 
-from keepset.workers.channel import Arena, Channel, Unreadable, UnreadableError
+from keepset.workers.channel import Arena, Channel, Raised, Unreadable, UnreadableError
 from keepset.workers.portable_error import portable
 
 
@@ -59,10 +59,16 @@ def _announcer(descriptor: int) -> Any:
 
 
 def _answer(compute: Any, chunk: Any, position: int, announce: Any) -> Any:
-    outcome = compute(chunk, position, announce)
-    error = outcome.error
-    if error is None:
+    try:
+        outcome = compute(chunk, position, announce)
+    except BaseException as error:  # SystemExit and its like, which a thread hands on, too
+        return Raised(_sendable(error))
+    if outcome.error is None:
         return outcome
+    return outcome._replace(error=_sendable(outcome.error))
+
+
+def _sendable(error: BaseException) -> Any:
     trace = "".join(traceback.format_tb(error.__traceback__))
     error.add_note(f"in a worker process, where the traceback was:\n{trace.rstrip()}")
-    return outcome._replace(error=portable(error))
+    return portable(error)

@@ -1,4 +1,4 @@
-"""Pickling: functions by value, cached ones included; sentinels of modules by name.
+"""Pickling: functions, cached ones and cached properties by value; sentinels of modules by name.
 
 A worker imports the modules of the user anew. A sentinel that came to it by value would be another
 object than the one that its module has.
@@ -52,6 +52,10 @@ def _pickler() -> Any:
                 return self._cached(value)
             if _is_sentinel(value) and (place := _place_of(value)) is not None:
                 return _found, place
+            if type(value) is functools.cached_property:
+                # Without its lock, which Python has here before 3.12.
+                state = {k: v for k, v in vars(value).items() if k != "lock"}
+                return functools.cached_property, (value.func,), state
             return super().reducer_override(value)
 
         def _cached(self, value: Any) -> Any:

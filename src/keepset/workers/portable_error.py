@@ -3,46 +3,109 @@
 from __future__ import annotations
 
 import pickle
+from contextlib import suppress
 from typing import Any
 
+from keepset.workers.pickling import dumps
 
-def portable(error: Exception) -> Exception:
-    """The error itself if it survives the journey, else as much of it as does.
 
-    A class of the user's script is not to be imported here, so it goes by value; the process that
-    sent it knows it again as its own class. One whose constructor wants something else than
-    ``args`` is made anew without calling it.
+def portable(error: BaseException) -> Any:
+    """What arrives in the parent as the error, or as much of it as can be sent.
+
+    A class of the user's script cannot be imported here, so it goes by value; the process that
+    sent it recognizes it as its own class. An error that cannot be pickled, or whose constructor
+    makes another text of ``args``, is rebuilt without a call of its constructor.
     """
-    import cloudpickle  # takes longer to import than this package
+    error.__traceback__ = None
+    try:
+        pickled = _pickled(error)
+    except Exception as reason:  # any class may fail in any way when it is rebuilt
+        _note_failure(error, reason)
+        pickled = None
+    text = type(error).__name__
+    with suppress(Exception):
+        text += f": {error}"
+    return _Portable(pickled, text, getattr(error, "__notes__", ()))
 
-    failure: Exception | None = None
-    for candidate in (error, Carried(error)):
-        try:
-            copy = pickle.loads(cloudpickle.dumps(candidate))
-            if type(copy) is type(error):
-                error.__traceback__ = None
-                return candidate  # type: ignore[return-value]  # it is an error when it arrives
-        except Exception as reason:  # any class may fail in any way when it is rebuilt
-            failure = reason
-    stand_in = RuntimeError(f"{type(error).__name__}: {error}")
-    for note in getattr(error, "__notes__", ()):
+
+class _Portable:
+    """Unpickles as an error. This must not fail: a class may be missing in the parent."""
+
+    def __init__(self, *facts: Any) -> None:
+        self._facts = facts
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _arrived, self._facts
+
+
+def _arrived(pickled: bytes | None, text: str, notes: list[str]) -> Any:
+    stand_in = RuntimeError(text)
+    for note in notes:
         stand_in.add_note(note)
-    stand_in.add_note(f"(the error itself could not be handed over: {failure!r:.200})")
+    if pickled is not None:
+        try:
+            return pickle.loads(pickled)
+        except Exception as reason:
+            _note_failure(stand_in, reason)
     return stand_in
 
 
-class Carried:
-    """Arrives as the error that it was made of: its class, its arguments and its attributes."""
+def _note_failure(error: BaseException, reason: Exception) -> None:
+    error.add_note(f"(the error itself could not be sent from the worker: {reason!r:.200})")
 
-    def __init__(self, error: Exception) -> None:
-        self._facts = type(error), error.args, dict(vars(error))
+
+def _pickled(error: BaseException) -> bytes:
+    with suppress(Exception):
+        pickled = dumps(error, None)
+        copy = pickle.loads(pickled)
+        if type(copy) is type(error) and str(copy) == str(error):
+            return pickled
+    pickled = dumps(_Rebuilt(error), None)
+    pickle.loads(pickled)
+    return pickled
+
+
+class _Rebuilt:
+    """Unpickles as the error: its class, and those of its arguments and attributes that can be."""
+
+    def __init__(self, error: BaseException) -> None:
+        arguments = list(error.args)
+        for place, argument in enumerate(arguments):
+            if reason := _obstacle(argument):
+                arguments[place] = repr(argument)
+                _note_loss(error, f"argument {place}", "its repr stands for it", reason)
+        state = {}
+        for name, value in list(vars(error).items()):
+            if reason := _obstacle(value):
+                _note_loss(error, f"attribute {name!r}", "it is missing here", reason)
+            else:
+                state[name] = value
+        if hasattr(error, "__notes__"):
+            state["__notes__"] = error.__notes__
+        self._facts = type(error), tuple(arguments), state
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _made_anew, self._facts
 
 
-def _made_anew(kind: type[Exception], arguments: tuple[Any, ...], state: dict[str, Any]) -> Any:
+def _obstacle(value: Any) -> Exception | None:
+    """The error of pickling a value, or None."""
+    try:
+        pickle.loads(dumps(value, None))
+    except Exception as reason:  # any object may fail in any way
+        return reason
+    return None
+
+
+def _note_loss(error: BaseException, part: str, instead: str, reason: Exception) -> None:
+    error.add_note(f"({part} of the error stayed in the worker, and {instead}: {reason!s:.200})")
+
+
+def _made_anew(kind: type[BaseException], arguments: tuple[Any, ...], state: dict[str, Any]) -> Any:
     error = kind.__new__(kind, *arguments)
+    builtin: Any = next(base for base in kind.__mro__ if base.__module__ == "builtins")
+    with suppress(Exception):  # it may have been given other arguments than these
+        builtin.__init__(error, *arguments)
     error.args = arguments
     vars(error).update(state)
     return error

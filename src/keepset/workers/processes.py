@@ -19,9 +19,9 @@ from keepset.core.chunk import Chunk
 from keepset.core.fingerprint import Difference
 from keepset.errors import WorkerDiedError
 from keepset.workers.agreement import Agreement
-from keepset.workers.channel import Channel, Unreadable, new_arena
+from keepset.workers.channel import Channel, Raised, Unreadable, UnreadableError, new_arena
 from keepset.workers.nursery import start_process
-from keepset.workers.unsendable import not_rebuilt, unsendable
+from keepset.workers.unsendable import not_rebuilt, not_received, unsendable
 
 _PATIENCE_S = 2.0
 
@@ -77,7 +77,10 @@ class Worker:
             agreement, self._agreement = self._agreement, None
             if agreement is not None:
                 agreement.reach(self._ask)
-            return self._ask((request, position))
+            answer = self._ask((request, position))
+        if isinstance(answer, Raised):
+            raise answer.error
+        return answer
 
     def agree(self, agreement: Agreement, position: int) -> None:
         """Have the worker compare more of what it is going to be sent."""
@@ -98,7 +101,10 @@ class Worker:
 
     def _ask(self, question: Any) -> Any:
         self._send(question)
-        answer = self._channel.receive()
+        try:
+            answer = self._channel.receive()
+        except UnreadableError as error:
+            raise not_received(self._title, str(error)) from error
         if isinstance(answer, Unreadable):
             raise not_rebuilt(self._title, answer.reason)
         return answer

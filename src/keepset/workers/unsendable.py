@@ -8,7 +8,7 @@ from contextlib import suppress
 from types import CodeType, FunctionType, MethodType
 from typing import Any, Final
 
-from keepset.errors import InvalidArgumentError
+from keepset.errors import InvalidArgumentError, ResultError
 from keepset.workers.pickling import dumps
 
 _DEEPEST: Final = 12
@@ -35,6 +35,15 @@ def not_rebuilt(title: str, reason: str) -> InvalidArgumentError:
         f"rebuilding it failed with {reason}; modules and names must be found by importing them, "
         "which those made at run time are not: make it inside the function, put it into a file "
         'that can be imported, or run the stage in threads, with executor="thread"'
+    )
+
+
+def not_received(title: str, reason: str) -> ResultError:
+    """The error for a result that a worker has sent, and that cannot be made again here."""
+    return ResultError(
+        f"{title} runs in worker processes, and a result of its function cannot be received: "
+        f"rebuilding it failed with {reason}; return arrays, or instances of classes that the "
+        'program can import, too, or run the stage in threads, with executor="thread"'
     )
 
 

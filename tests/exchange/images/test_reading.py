@@ -125,6 +125,26 @@ def test_files_may_be_named_in_many_ways(pets: Path, tmp_path: Path) -> None:
         ks.read_images(one)
 
 
+@pytest.mark.parametrize("name", ["x.tiff", "x.svg", "deep.v2/x.heic"])
+def test_a_file_of_another_kind_is_not_taken_for_a_list(tmp_path: Path, name: str) -> None:
+    file = tmp_path / name
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("<svg/>")
+    ending = name.rpartition(".")[2]
+    said = rf"{name}.* '\.{ending}', .*jpg, .*bmp.*txt.*read_path_list"
+    for labels in ("folder", None):
+        with pytest.raises(ks.InvalidArgumentError, match=said):
+            ks.read_images(file, labels=labels)
+
+
+@pytest.mark.parametrize("name", ["list", "deep.v2/list", "x.TXT", "x.lst", "x.list", "x.tsv"])
+def test_lists_have_these_endings_or_none(pets: Path, tmp_path: Path, name: str) -> None:
+    listing = tmp_path / name
+    listing.parent.mkdir(exist_ok=True)
+    listing.write_text(f"{pets}/dog/2.png\n")
+    assert names(ks.read_images(listing), pets) == ["dog/2.png"]
+
+
 def test_what_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(ks.NoFilesError, match="nowhere"):
         ks.read_images(tmp_path / "nowhere")

@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import keepset as ks
-from keepset.exchange.tables import text_blocks
+from keepset.exchange.tables import json_lines, text_blocks
 from keepset.testing import assert_elements_equal
 
 IN_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -467,3 +467,24 @@ def test_a_null_line_behind_a_return_is_a_bad_row(tmp_path: Path) -> None:
     (tmp_path / "some.jsonl").write_bytes(b'{"a":1}\rnull\r{"a":2}\r')
     with pytest.raises(ks.errors.CorruptRecordError):
         list(ks.read_json_lines(tmp_path / "some.jsonl"))
+
+
+def test_a_bad_value_among_many_columns_is_found_without_a_look_at_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls, parse = list[Any](), json_lines._table
+
+    def counted(*arguments: Any) -> Any:
+        calls.append(arguments)
+        return parse(*arguments)
+
+    monkeypatch.setattr(json_lines, "_table", counted)
+    sound = {f"column {number}": number for number in range(500)}
+    for odd in (0, 1, 250, 498, 499):
+        rows = [sound, sound, {**sound, f"column {odd}": "x", "column 499": "y"}]
+        file = tmp_path / f"{odd}.jsonl"
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        calls.clear()
+        with pytest.raises(ks.CorruptRecordError, match=f"line 3: 'column {odd}' has '[xy]'"):
+            list(ks.read_json_lines(file))
+        assert len(calls) < 40

@@ -62,10 +62,11 @@ def selected_columns(names: list[Any], columns: tuple[Any, ...] | None, where: s
     """Those of a file's columns that are wanted, in the order of the file."""
     if columns is None:
         return names
-    missing = [column for column in columns if column not in names]
+    known, wanted = set(names), set(columns)
+    missing = [column for column in columns if column not in known]
     if missing:
         raise InvalidArgumentError(
             f"{where} has no {', '.join(map(repr, missing))}; there are "
             f"{', '.join(map(repr, names))}"
         )
-    return [name for name in names if name in columns]
+    return [name for name in names if name in wanted]

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from keepset.errors import NoFilesError
+from keepset.errors import InvalidArgumentError, NoFilesError
 from keepset.exchange.files.file_names import file_names, is_local
 from keepset.exchange.images.path_list import parse_path_list
 from keepset.exchange.images.pictures import ENDINGS
 from keepset.storage import open_store
+
+# What a file is called that has one path in each line; one without an ending is such a file, too.
+_LISTS: Final = ("txt", "csv", "tsv", "lst", "list")
 
 
 class ImageFiles(NamedTuple):
@@ -33,20 +36,35 @@ def image_files(source: Any, options: dict[str, Any]) -> ImageFiles:
         if os.path.isdir(name):
             return in_folder(name, options)
         if os.path.isfile(name) and not is_picture(name):
+            _check_list_name(name)
             return _filled(parse_path_list(name, options), source)
         return _filled(_existing(file_names(name, options)), source)
     if any(sign in name for sign in "*?["):
         return _filled(file_names(name, options), source)
     if is_picture(name):
         return ImageFiles([name])
-    if name.endswith((".txt", ".csv", ".lst")):
+    if _ending(name) in _LISTS:
         return _filled(parse_path_list(name, options), source)
     return in_folder(name, options)
 
 
 def is_picture(name: str) -> bool:
     """Whether a file is called like a picture."""
-    return name.rpartition(".")[2].lower() in ENDINGS and "." in name
+    return _ending(name) in ENDINGS
+
+
+def _ending(name: str) -> str:
+    return os.path.splitext(name)[1][1:].lower()
+
+
+def _check_list_name(name: str) -> None:
+    """Raise an error for a file that is called neither like a picture nor like a list."""
+    if (ending := _ending(name)) and ending not in _LISTS:
+        raise InvalidArgumentError(
+            f"{name} ends with '.{ending}', and is neither a picture that can be read "
+            f"({', '.join(ENDINGS)}) nor a list of paths ({', '.join(_LISTS)}); convert the "
+            "picture, or pass ks.read_path_list(path) if it is a list"
+        )
 
 
 def in_folder(folder: str, options: dict[str, Any]) -> ImageFiles:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
@@ -152,11 +152,9 @@ class _JsonRows(TextTable):
         found = _object(record)
         if isinstance(found, str):
             return found
-        for field in self._schema or ():
-            try:
-                _table(record, pa.schema([field]), "ignore")
-            except pa.ArrowInvalid:
-                return misfit(field, found.get(field.name))
+        field = _first_unfit(list(self._schema or ()), record)
+        if field is not None:
+            return misfit(field, found.get(field.name))
         large = self._rounded_number(found)
         if large is not None:
             return (
@@ -281,15 +279,41 @@ def _inferred(lines: list[bytes]) -> tuple[pa.Table, list[bytes]] | None:
 
 def _first_odd(lines: list[bytes]) -> int:
     """The number of the first line that does not go with those before it."""
-    sound, odd = 0, len(lines)
+    return _first_failing(len(lines), lambda end: _table(b"\n".join(lines[:end]), None, "infer"))
+
+
+def _first_unfit(fields: list[pa.Field], record: bytes) -> pa.Field | None:
+    """The first field whose value in a record is of another type."""
+
+    def parse(end: int) -> pa.Table:
+        return _table(record, pa.schema(fields[:end]), "ignore")
+
+    if not fields or not _fails(parse, len(fields)):
+        return None
+    return fields[_first_failing(len(fields), parse)]
+
+
+def _first_failing(count: int, parse: Callable[[int], pa.Table]) -> int:
+    """Which item is the first that cannot be parsed together with those before it.
+
+    ``parse`` gets how many items to parse, and fails for all of them.
+    """
+    sound, odd = 0, count
     while odd - sound > 1:
         middle = (sound + odd) // 2
-        try:
-            _table(b"\n".join(lines[:middle]), None, "infer")
-            sound = middle
-        except pa.ArrowInvalid:
+        if _fails(parse, middle):
             odd = middle
+        else:
+            sound = middle
     return sound
+
+
+def _fails(parse: Callable[[int], pa.Table], end: int) -> bool:
+    try:
+        parse(end)
+    except pa.ArrowInvalid:
+        return True
+    return False
 
 
 def _table(data: bytes, schema: pa.Schema | None, others: str) -> pa.Table:

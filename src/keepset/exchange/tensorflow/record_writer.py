@@ -80,9 +80,14 @@ class RecordWriter:
             self.flush()
 
     @property
+    def size_bytes(self) -> int:
+        """How many bytes the target has got."""
+        return self._target.tell()
+
+    @property
     def is_due(self) -> bool:
         """Whether so much was written since this was last so that it is worth to be noted."""
-        written = self._target.tell()
+        written = self.size_bytes
         is_due = written - self._noted >= _NOTED_BYTES
         self._noted = written if is_due else self._noted
         return is_due
@@ -102,15 +107,14 @@ class RecordWriter:
                 packed = bytes(block)
                 self._target.write(len(packed).to_bytes(4, "big") + packed)
 
-    def finish(self) -> int:
-        """End the file; how many bytes it has."""
+    def finish(self) -> None:
+        """End the file."""
         self.flush()
         if self._zlib is not None:
             self._target.write(self._zlib.flush())
-        elif self._compression == "GZIP" and not self._target.tell():
+        elif self._compression == "GZIP" and not self.size_bytes:
             self._target.write(deflate.gzip_compress(b"", self._level))
         self._target.close()
-        return self._target.tell()
 
     def abort(self) -> None:
         """Forget the file, unless it is finished."""

@@ -78,8 +78,10 @@ def save_tensorflow(
             shards = None if shard_func is None else shards_of(chunk, shard_func, writer.elements)
             with numbered(writer.elements):
                 writer.add(chunk, shards)
+            shown.set_written(writer.size_bytes)
             shown.advance(len(chunk))
-        spec = writer.finish(shown.add_written)
+        spec = writer.finish()
+        shown.set_written(writer.size_bytes)
         store.put(SPEC, spec_message(spec))
         # Last, because with this it counts.
         store.put(METADATA, metadata_message(writer.metadata(spec), int(time.time() * 1e6)))
@@ -150,10 +152,14 @@ class _Writer:
             writer.flush()
             self._part.note(self.elements)
 
-    def finish(self, on_durable: Callable[[int], None]) -> Spec:
+    @property
+    def size_bytes(self) -> int:
+        return sum(writer.size_bytes for writer in self._shards.values())
+
+    def finish(self) -> Spec:
         """Make all files durable; the spec of what they hold."""
         for writer in self._shards.values():
-            on_durable(writer.finish())
+            writer.finish()
         if self._known is not None:
             return self._known[0]
         if not self.elements:

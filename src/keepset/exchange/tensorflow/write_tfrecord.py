@@ -57,7 +57,7 @@ def write_tfrecord(
     part = targets[0] if isinstance(targets[0], PartFile) else None
     given = 0 if part is None else part.elements
     made: ExampleWriter | None = None
-    durable, whole = 0, False
+    whole = False
     try:
         shown.advance(given)
         for elements in chunks_of(node, skip=given):
@@ -69,15 +69,14 @@ def write_tfrecord(
                 if own := records[(shard - given) % num_shards :: num_shards]:
                     writer.write(own)
             given += len(records)
-            shown.advance(len(records))
             if part is not None and writers[0].is_due:
                 writers[0].flush()
                 part.note(given)
-                shown.add_written(part.tell() - durable)
-                durable = part.tell()
+            shown.set_written(sum(writer.size_bytes for writer in writers))
+            shown.advance(len(records))
         for writer in writers:
-            shown.add_written(writer.finish())
-        shown.add_written(-durable)
+            writer.finish()
+        shown.set_written(sum(writer.size_bytes for writer in writers))
         whole = True
     finally:
         for writer in writers:

@@ -119,7 +119,9 @@ def plan_collection(
             why += f", but {snapshot.holder} writes to it"
             spared.append(Removal(name, snapshot.size_bytes, why))
         try:
-            garbage = list(_garbage(_store_of(root, snapshot.folder), grace_s, time.time()))
+            store = _store_of(root, snapshot.folder)
+            garbage = list(_garbage(store, grace_s, time.time()))
+            garbage += _unfinished(store, grace_s)
         except KeepsetError as error:
             # One that cannot be read is no reason to leave the garbage of the others.
             problems.append(error)
@@ -175,11 +177,11 @@ def _collect_from(store: Store, prefix: str, planned: set[str], grace_s: float) 
                 raise
             removed += _remove(store, unfenced)
     removed += _remove(store, goes)
-    if isinstance(store, LocalStore) and live_holder(store, EXPIRY_S) is None:
-        # By the clock that has stamped the files: this machine's may be wrong.
-        now = store.now_s()
-        if now is not None:
-            store.sweep(max(grace_s, _UNFINISHED_S), now)
+    if isinstance(store, LocalStore):
+        found = [removal for removal, goes in _unfinished(store, grace_s) if goes]
+        left = [removal for removal in found if prefix + removal.name in planned]
+        store.discard(removal.name for removal in left)
+        removed += sum(removal.size_bytes for removal in left)
     return removed
 
 
@@ -310,6 +312,26 @@ def _garbage(
             number = commit_number(info.name)
             if number is not None and number < state.removal.number:
                 yield Removal(info.name, info.size_bytes, "the snapshot was removed"), True
+
+
+def _unfinished(store: Store, grace_s: float) -> Iterator[tuple[Removal, bool]]:
+    """Files without a name that no writer has, and whether they go."""
+    if not isinstance(store, LocalStore):
+        return
+    files, least = list(store.unfinished(FOLDERS)), max(grace_s, _UNFINISHED_S)
+    if not files or live_holder(store, EXPIRY_S) is not None:
+        return
+    # By the clock that has stamped the files: this machine's may be wrong.
+    now = store.now_s()
+    if now is None:
+        return  # the folder is read-only
+    for info in files:
+        age = max(now - info.modified_s, 0.0)
+        if age < least:
+            why = f"left unfinished {age:.0f} s ago; after {least:.0f} s it goes"
+        else:
+            why = "a process that ended has left it unfinished"
+        yield Removal(info.name, info.size_bytes, why), age >= least
 
 
 def _segments_of(state: LogState) -> set[str]:

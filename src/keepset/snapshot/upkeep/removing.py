@@ -51,7 +51,7 @@ def remove_snapshot(store: Store) -> int:
             store.delete([info.name])
             removed += info.size_bytes
     if isinstance(store, LocalStore):
-        store.sweep(0.0, store.now_s())
+        store.discard(info.name for info in store.unfinished(FOLDERS))
         # What a power cut brought back would be void, but it would be there.
         for folder in FOLDERS:
             store.sync(folder)

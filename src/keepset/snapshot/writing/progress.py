@@ -48,6 +48,10 @@ class Progress:
         """Count bytes that were handed to the disk or the store."""
         self._bytes += size_bytes
 
+    def set_written(self, size_bytes: int) -> None:
+        """Say how many bytes that are in all."""
+        self._bytes = size_bytes
+
     def advance(self, elements: int) -> None:
         self._done += elements
         if self._shows and (now := time.monotonic()) > self._next:
