@@ -25,7 +25,7 @@ from keepset.core.random import Randomness, below, philox
 from keepset.core.run import Run
 from keepset.core.spec import Spec
 from keepset.core.structure import Structure, structure_of
-from keepset.errors import InvalidArgumentError
+from keepset.errors import InvalidArgumentError, StateError
 
 # An element outlives this many buffer lengths of draws about once in 10**17 cases. Then, and only
 # then, restoring starts from the very beginning of the input.
@@ -246,7 +246,14 @@ class _History:
 
     def before(self, position: int) -> tuple[int, State]:
         """The last known place at or before ``position``."""
-        assert self._origin is not None
+        if self._origin is None:
+            # The stage before could be read by position when the state was taken: a cache, for
+            # one, was added since.
+            raise StateError(
+                "this state of shuffle was taken where the elements before it could be read by "
+                "position, and now they cannot; restore it over the pipeline as it was, or begin "
+                "a new pass"
+            )
         known = [self._origin, *self._marks]
         found = max((m for m in known if m[0] <= position), key=lambda m: int(m[0]))
         return int(found[0]), found[1]

@@ -22,6 +22,7 @@ from keepset.core.fingerprint.facts import Facts
 from keepset.core.fingerprint.module_variables import Uses, Variable, Walked, walked
 from keepset.core.fingerprint.origin import function_behind
 from keepset.core.fingerprint.value import fingerprints_of_values
+from keepset.errors import FingerprintError
 from keepset.workers.pickling import dumps
 
 Named = Sequence[tuple[str, Any]]
@@ -90,6 +91,7 @@ class Agreement:
         self._lock = threading.Lock()
         self._ours: Walked | None = None
         self._was_walked = False
+        self._failure = ""
         self._variables = b""
         self._behind: list[Variable] = []  # those that cannot be pickled
         self.differences: list[Difference] = []
@@ -100,6 +102,9 @@ class Agreement:
         with self._lock:
             ours = self._walked()
         if ours is None:
+            if self._failure and not self.differences:
+                found = f"unknown ({self._failure})"
+                self.differences = [Difference("the function", "as in the program", found)]
             return
         theirs = self._compare(ask, ours, self._variables)
         # Functions come last: one that was not replaced differs if a variable that it uses does.
@@ -143,8 +148,14 @@ class Agreement:
     def _walked(self) -> Walked | None:
         if not self._was_walked:
             self._was_walked = True
-            with suppress(Exception):  # of objects that cannot be looked at: nothing is compared
+            try:
                 self._ours = walked(self._values, thorough=self._thorough)
+            except FingerprintError:
+                pass  # a user has named the snapshot because of that, or there is none
+            # Objects may fail in any way when they are looked at. What cannot be compared may
+            # differ, and is not stored.
+            except Exception as error:
+                self._failure = f"it could not be compared: {type(error).__name__}: {error}"
         return self._ours
 
     def _compare(self, ask: Ask, ours: Walked, variables: bytes) -> Uses | None:

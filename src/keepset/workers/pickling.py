@@ -97,7 +97,7 @@ def _place_of(value: Any) -> tuple[str, str] | None:
     for name, module in list(sys.modules.items()):
         if name == "__main__" or not isinstance(module, ModuleType) or is_library_module(module):
             continue
-        if getattr(module, "__file__", None) is None:
+        if vars(module).get("__file__") is None:
             continue
         for inner, item in list(vars(module).items()):
             if item is value:

@@ -140,8 +140,10 @@ def _sample(value: Array) -> bytes:
 
 
 def _sampled_strings(value: Array) -> bytes:
+    """Some items from everywhere in an array; empty if one of them is no plain value."""
     items = value.reshape(-1)[:: max(1, value.size // _SAMPLED)].tolist()
-    return b"".join(token(item) or b"?" for item in items)
+    tokens = [token(item) for item in items]
+    return b"" if None in tokens else b"".join(each for each in tokens if each is not None)
 
 
 def _large_content(value: Array) -> bytes:

@@ -16,6 +16,7 @@ import array
 import collections
 import functools
 import gc
+import inspect
 import weakref
 from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import contextmanager
@@ -167,6 +168,16 @@ def _may_lack_arguments(cached: Any) -> bool:
     return code.co_argcount == len(function.__defaults__ or ()) and (
         code.co_kwonlyargcount == len(named)
     )
+
+
+def has_parameters(cached: Any) -> bool:
+    """Whether a cached function can be called with arguments, and so hold several results."""
+    function = cached.__wrapped__
+    if not isinstance(function, FunctionType):
+        return True
+    code = function.__code__
+    takes_any = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
+    return bool(code.co_argcount or code.co_kwonlyargcount or takes_any)
 
 
 def _table(cached: Any) -> dict[Any, Any] | None:

@@ -112,7 +112,7 @@ def _class_attributes(vertex: Vertex) -> Iterator[tuple[str, Part, Vertex | None
 
 
 def _is_found_by_name(kind: type) -> bool:
-    found: Any = None if kind.__module__ == "__main__" else module_of(kind)
+    found: Any = None if getattr(kind, "__module__", "") == "__main__" else module_of(kind)
     for name in kind.__qualname__.split("."):
         found = vars(found).get(name) if isinstance(found, ModuleType | type) else None
     return found is kind

@@ -58,7 +58,8 @@ class Moment:
         if self._light:
             return b"light"
         if self._sampled:
-            return b"sample" + sample()
+            piece = sample()
+            return b"sample" + piece if piece else b""
         known = self._found.get(id(value))
         if known is not None and known.entered == self._entered:
             return bytes(known.answer)

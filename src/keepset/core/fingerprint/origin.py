@@ -32,17 +32,19 @@ _INSTALLED = ("site-packages", "dist-packages")
 
 
 def is_library_module(module: ModuleType) -> bool:
-    file = getattr(module, "__file__", None)
-    if file:
+    # Not by getattr: a module that imports itself when it is first used may raise anything.
+    known = vars(module)
+    if file := known.get("__file__"):
         return _is_library_file(file)
-    places = list(getattr(module, "__path__", ()))
+    places = list(known.get("__path__") or ())
     if places:
         return all(map(_is_library_file, places))
-    if module.__name__.startswith("_cython_"):
+    name = str(known.get("__name__"))
+    if name.startswith("_cython_"):
         return True  # where the types of all functions that Cython compiled are
     # Without a file it is built into Python, or was typed into a shell or made by hand.
-    origin = getattr(getattr(module, "__spec__", None), "origin", None)
-    return origin in ("built-in", "frozen") or module.__name__ in sys.builtin_module_names
+    origin = getattr(known.get("__spec__"), "origin", None)
+    return origin in ("built-in", "frozen") or name in sys.builtin_module_names
 
 
 def is_library_name(name: str) -> bool:

@@ -17,6 +17,7 @@ from keepset.core.fingerprint.callable_methods import MAKING, methods_of, runnin
 from keepset.core.fingerprint.effects import ANY_KEY, Call, Write
 from keepset.core.fingerprint.functions import effects_of_function
 from keepset.core.fingerprint.graph import Graph
+from keepset.core.fingerprint.held_results import RESULT, has_parameters
 from keepset.core.fingerprint.keyed import is_item_of, is_list, is_mapping
 from keepset.core.fingerprint.origin import is_library_class
 from keepset.core.fingerprint.plain import ORDER
@@ -99,6 +100,10 @@ class OwnState:
             if _is_function(vertex.value)
             for cell in vertex.value.__closure__ or ()
         }
+        # A module of which only variables are used, and no function.
+        spaces |= {part.binding[0] for v in graph.vertices for part, _ in v.edges if part.binding}
+        if any(owner not in reached and owner not in spaces for owner, _ in self.names):
+            spaces |= {id(vars(each)) for each in list(sys.modules.values()) if _is_module(each)}
         left_out = set(graph.left_out_names())
         names = {
             (owner, name)
@@ -134,6 +139,10 @@ def _is_function(value: Any) -> bool:
     return type(value) is FunctionType
 
 
+def _is_module(value: Any) -> bool:
+    return isinstance(value, ModuleType)
+
+
 def own_state(graph: Graph) -> OwnState:
     """What the functions of a graph write."""
     return _Search(graph).run()
@@ -155,6 +164,23 @@ class _Search:
             if vertex.sketch is not None and not is_library_class(kind):
                 for base in kind.__mro__:
                     found[base].append(vertex.value)
+        return found
+
+    @cached_property
+    def _memos(self) -> dict[type, list[Any]]:
+        """The memos that may hold objects of the user's classes, by the class.
+
+        A cached function that has parameters holds what it returns, and what that is is not in
+        the graph.
+        """
+        found: dict[type, list[Any]] = defaultdict(list)
+        for vertex in self._by_id.values():
+            if isinstance(vertex.value, functools._lru_cache_wrapper) and has_parameters(
+                vertex.value
+            ):
+                for inner in _below(vertex):
+                    if isinstance(inner.value, type) and not is_library_class(inner.value):
+                        found[inner.value].append(vertex.value)
         return found
 
     @cached_property
@@ -187,7 +213,8 @@ class _Search:
     def _run_method(self, kind: type, name: str, function: FunctionType, owner: str) -> None:
         owners: list[Any] = []
         if owner == "instance" and name not in MAKING and name not in _WRITING:
-            owners = self._instances.get(kind, [])
+            held = [Held(memo, RESULT, kind) for memo in self._memos.get(kind, ())]
+            owners = [*self._instances.get(kind, ()), *held]
         elif owner == "class":
             owners = [v for v in (x.value for x in self._by_id.values()) if _is_class(v, kind)]
         if owners:
@@ -281,7 +308,9 @@ class _Search:
         elif write.kind == "item":
             self._wrote_item(value, write.name, depth)
         elif write.kind == "method":
-            if isinstance(value, Namespace):
+            if isinstance(value, functools._lru_cache_wrapper) and write.name == "cache_info":
+                self._changed(Held(value, RESULT))  # each call counts up what it returns
+            elif isinstance(value, Namespace):
                 if write.name in ("update", "setdefault", "pop", "clear", "__setitem__"):
                     self._wrote_attribute(value.owner, ANY_KEY)
             elif method_writes(value, write.name):
@@ -386,6 +415,17 @@ class _Search:
         self._state.values.add(id(value))
         if is_random_generator(value) and hasattr(value, "bit_generator"):
             self._state.values.add(id(value.bit_generator))
+
+
+def _below(vertex: Vertex) -> set[Vertex]:
+    """What a vertex leads to."""
+    found, todo = {vertex}, [vertex]
+    while todo:
+        for _, inner in todo.pop().edges:
+            if inner is not None and inner not in found:
+                found.add(inner)
+                todo.append(inner)
+    return found
 
 
 def _writes_held(write: Write, kind: type | None) -> bool:

@@ -247,8 +247,9 @@ class Targets:
                 effects = self._effects(inner)
                 if effects is not None:
                     returned += self.of_all(inner, effects.returns, bound, depth)
-            if isinstance(called, functools._lru_cache_wrapper):
-                returned = [*held_results(called), *_held(called, RESULT, returned)]
+            cached = called.__func__ if isinstance(called, MethodType) else called
+            if isinstance(cached, functools._lru_cache_wrapper):
+                returned = [*held_results(cached), *_held(cached, RESULT, returned)]
             results += returned
         return results
 
