@@ -394,6 +394,93 @@ def test_an_alias_does_not_let_a_pass_go_on_behind_what_another_process_stored(
         assert values(dataset(program(text).function)) == [0, 0, 0, 1, 0]
 
 
+_COUNTER = """
+class Counter:
+    n = 0
+    def next(self):
+        self.n += 1
+        return self.n
+    @property
+    def number(self): return self.next()
+    def __call__(self): return self.next()
+    def __getitem__(self, key): return self.next()
+    def __len__(self): return self.next()
+@functools.cache
+def counter(name): return Counter()
+class Holder:
+    @classmethod
+    @functools.cache
+    def counter(cls, name): return Counter()
+    @functools.lru_cache
+    def own(self, name): return Counter()
+HOLDER = Holder()
+"""
+HELD = {
+    "variable of a module": "M = types.ModuleType('m')\nM.n = 0\ndef function(x):\n    M.n += 1\n    return M.n",
+    "method": f"{_COUNTER}\ndef function(x): return counter('a').next()",
+    "property": f"{_COUNTER}\ndef function(x): return counter('a').number",
+    "call": f"{_COUNTER}\ndef function(x): return counter('a')()",
+    "item": f"{_COUNTER}\ndef function(x): return counter('a')[0]",
+    "length": f"{_COUNTER}\ndef function(x): return len(counter('a'))",
+    "getattr": f"{_COUNTER}\ndef function(x): return getattr(counter('a'), 'next')()",
+    "attribute": f"{_COUNTER}\ndef function(x):\n    Holder.counter('a').n += 1\n    return Holder.counter('a').n",
+    "method of one of a class": f"{_COUNTER}\ndef function(x): return Holder.counter('a').next()",
+    "method of one of an object": f"{_COUNTER}\ndef function(x): return HOLDER.own('a').next()",
+    "hits": f"{_COUNTER}\ndef function(x): return (counter('a'), counter.cache_info().hits)[1]",
+}
+
+
+@pytest.mark.parametrize("text", HELD.values(), ids=HELD)
+def test_state_that_a_memo_or_a_module_holds_is_own_state(tmp_path: Path, text: str) -> None:
+    text = f"import functools, types\n{text}"
+
+    def dataset() -> ks.Dataset:
+        return ks.Dataset.range(10).map(program(text).function)
+
+    values(dataset().snapshot(tmp_path).take(4))
+    forget_aliases()
+    with pytest.warns(UserWarning, match="starts over: its functions hold state"):
+        assert values(dataset().snapshot(tmp_path)) == values(dataset())
+
+
+def test_two_passes_that_move_a_variable_of_a_module_store_nothing(tmp_path: Path) -> None:
+    user = program(f"import types\n{HELD['variable of a module']}")
+    ds = ks.Dataset.range(6).map(user.function).snapshot(tmp_path)
+    with pytest.warns(UserWarning, match="another pass has run functions"):
+        list(ks.Dataset.zip((ds, ds)))
+    user.M.n = 0
+    assert values(ds) == [1, 2, 3, 4, 5, 6]
+
+
+def test_what_a_memo_holds_and_nothing_moves_is_no_reason_to_start_over(tmp_path: Path) -> None:
+    text = """
+        import functools
+        class Model:
+            def __init__(self, size): self.size = size
+            def apply(self, x): return int(x) * self.size
+        @functools.lru_cache
+        def model(name): return Model(len(name))
+        def function(x): return model("ten").apply(x)
+    """
+    values(ks.Dataset.range(9).map(program(text).function).snapshot(tmp_path).take(4))
+    forget_aliases()
+    assert values(ks.Dataset.range(9).map(program(text).function).snapshot(tmp_path)) == [
+        3 * i for i in range(9)
+    ]
+    assert all("reset" not in each for each in kinds(tmp_path).values())
+
+
+def test_a_cache_before_a_shuffle_is_no_reason_to_stop(tmp_path: Path) -> None:
+    def dataset(*, cached: bool) -> ks.Dataset:
+        ds = ks.Dataset.range(2000)
+        ds = ds.cache() if cached else ds
+        return ds.shuffle(6, seed=4).snapshot(tmp_path)
+
+    values(dataset(cached=False).take(1000))
+    values(dataset(cached=False).take(1500))
+    assert values(dataset(cached=True)) == values(ks.Dataset.range(2000).shuffle(6, seed=4))
+
+
 ABSENT = {
     "attribute": "class B:\n    def __call__(self, x):\n        self.used = getattr(self, 'used', 0) + 1\n        return self.used\nfunction = B()",
     "key": "STATS = {}\ndef function(x):\n    STATS['n'] = STATS.get('n', 0) + 1\n    return STATS['n']",

@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import threading
+import types
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,6 +21,7 @@ import keepset as ks
 from keepset.snapshot.upkeep.checking import check_snapshot
 from keepset.snapshot.upkeep.repairing import repair_snapshot
 from keepset.storage import open_store
+from keepset.workers import agreement
 
 
 def test_an_interrupted_pass_goes_on_behind_a_shuffle_of_an_interleave(tmp_path: Path) -> None:
@@ -67,6 +69,7 @@ class Missing: pass
 MISSING = Missing()
 PLAIN = object()
 LARGE = np.ones(1 << 18)
+OBJECTS = np.array([{"k": 1}, {"k": 2}], object)
 TABLE = {0: MISSING, 1: 10, 3: MISSING}
 def of_table(x): return 0 if TABLE[int(x)] is MISSING else 1
 log = logging.getLogger("settings")
@@ -200,6 +203,36 @@ def test_workers_have_what_was_set_also_without_a_snapshot(settings: Any) -> Non
     settings.SIZE = 5
     ds = ks.Dataset.range(4).map(settings.scaled, num_parallel_calls=2, executor="process")
     assert [int(x) for x in ds] == FIVES
+
+
+def test_a_module_that_cannot_be_looked_at_is_no_reason_to_trust_workers(
+    settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Lazy(types.ModuleType):
+        def __getattr__(self, name: str) -> Any:
+            raise ImportError("install it first")
+
+    monkeypatch.setitem(sys.modules, "lazy", Lazy("lazy"))
+    settings.SIZE = 5
+    assert fives(settings.scaled, tmp_path) == (FIVES, FIVES)
+
+
+def test_what_cannot_be_compared_is_not_stored(
+    settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any, **__: Any) -> Any:
+        raise KeyError("odd")
+
+    settings.SIZE = 5
+    monkeypatch.setattr(agreement, "walked", fail)
+    with pytest.warns(UserWarning, match=r"could not be compared: KeyError: 'odd'"):
+        computed, again = fives(settings.scaled, tmp_path)
+    assert (computed, again) == ([0, 1, 2, 3], FIVES)
+
+
+def test_workers_have_an_object_array_as_it_was_changed(settings: Any) -> None:
+    settings.OBJECTS[0]["k"] = 5
+    assert in_workers(lambda x: int(x) * settings.OBJECTS[0]["k"]) == FIVES
 
 
 def test_workers_have_a_large_array_as_it_was_changed_in_place(settings: Any) -> None:
