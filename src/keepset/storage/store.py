@@ -76,7 +76,11 @@ class Store(ABC):
 
     @abstractmethod
     def list(self, prefix: str = "") -> Iterator[ObjectInfo]:
-        """All objects below ``prefix``, which is empty or ends with ``/``, sorted by name."""
+        """All objects below ``prefix``, which is empty or ends with ``/``, sorted by name.
+
+        It may pass over what others have created in the last moments, unless the caller has itself
+        created an object in that folder since.
+        """
 
     def names(self, prefix: str) -> Sequence[str]:
         """The names right below ``prefix`` that no object can be created under, in any order.

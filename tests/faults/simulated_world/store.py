@@ -75,6 +75,9 @@ class Disk:
     writes: dict[str, int] = field(default_factory=dict)
     lists: dict[str, int] = field(default_factory=dict)
     operations: dict[Actor, Operation] = field(default_factory=dict)
+    # When an actor last wrote to a folder. It sees what others had written there before that, also
+    # in a late listing: buckets list at once, and NFS drops a cached folder that it writes to.
+    written: dict[tuple[Actor, str], float] = field(default_factory=dict)
     damaged: list[tuple[int, str]] = field(default_factory=list)  # at which step, what
     has_faults: bool = True
     faults_met: int = 0
@@ -96,6 +99,7 @@ class Disk:
 
     def set(self, name: str, data: bytes, actor: Actor, operation: Operation | None) -> None:
         self.objects[name] = Object(data, self.scheduler.now_s, actor)
+        self.written[actor, name.rpartition("/")[0]] = self.scheduler.now_s
         if "/commits/" in name:
             self._note(name, json.loads(data), operation)
 
@@ -169,6 +173,7 @@ class SimulatedStore(Store):
         folder = check_prefix(prefix)
         below = f"{self.url}/{folder}/" if folder else f"{self.url}/"
         is_late, actor = self._disk.is_late(), self._disk.scheduler.current.actor
+        written_s = self._disk.written.get((actor, below.rstrip("/")), float("-inf"))
         last = ""
         while True:
             self._disk.scheduler.step()
@@ -182,7 +187,8 @@ class SimulatedStore(Store):
                 if found is None:
                     continue  # deleted while we list
                 age_s = self._disk.scheduler.now_s - found.created_s
-                if not (is_late and age_s < _LATE_S and found.creator is not actor):
+                is_known = found.creator is actor or found.created_s <= written_s
+                if not (is_late and age_s < _LATE_S and not is_known):
                     yield ObjectInfo(name[len(self.url) + 1 :], len(found.data), found.created_s)
 
     def create(self, name: str, data: bytes) -> bool:
