@@ -481,6 +481,43 @@ def test_a_cache_before_a_shuffle_is_no_reason_to_stop(tmp_path: Path) -> None:
     assert values(dataset(cached=True)) == values(ks.Dataset.range(2000).shuffle(6, seed=4))
 
 
+_NODE = """
+class Node:
+    def __init__(self, v): self.v = v
+A = Node(1)
+BEST = A
+CFG = {'a': A}
+"""
+SHARED = {
+    "memo": f"{_NODE}MEMO = {{}}\ndef function(x):\n    if A not in MEMO: MEMO[A] = A.v * 3\n    return x + MEMO[BEST]",
+    "set": f"{_NODE}SEEN = set()\ndef function(x):\n    known = BEST in SEEN\n    SEEN.add(A)\n    return x + known",
+    "list": f"{_NODE}H = []\ndef function(x):\n    known = BEST in H\n    H.append(A)\n    return x + known",
+    "global": f"{_NODE}LAST = None\ndef function(x):\n    global LAST\n    same = CFG['a'] is LAST\n    LAST = BEST\n    return x + same",
+    "attribute": f"""{_NODE}
+class Encoder:
+    def __init__(self, t): self.t, self.cache = t, {{}}
+    def __call__(self, x):
+        self.cache[self.t] = self.cache.get(self.t, 0) + 1
+        return x * 10 + self.cache[self.t]
+one, two = Encoder(A), Encoder(A)
+def function(x): return two(one(x))
+""",
+    "table of weak keys": f"{_NODE}import weakref\nW = weakref.WeakKeyDictionary()\ndef function(x):\n    W[A] = W.get(BEST, 0) + 1\n    return x + W[BEST]",
+}
+
+
+@pytest.mark.parametrize("text", SHARED.values(), ids=SHARED)
+def test_state_that_holds_shared_objects_moves_nothing_else(tmp_path: Path, text: str) -> None:
+    expected = values(ks.Dataset.range(6).map(program(text).function))
+    for _ in range(2):  # of processes
+        user = program(text)
+        ds = ks.Dataset.range(6).map(user.function).snapshot(tmp_path)
+        for _ in range(2):
+            assert values(ds) == expected
+        forget_aliases()
+    assert len(kinds(tmp_path)) == 1
+
+
 ABSENT = {
     "attribute": "class B:\n    def __call__(self, x):\n        self.used = getattr(self, 'used', 0) + 1\n        return self.used\nfunction = B()",
     "key": "STATS = {}\ndef function(x):\n    STATS['n'] = STATS.get('n', 0) + 1\n    return STATS['n']",

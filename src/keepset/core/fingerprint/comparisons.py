@@ -1,130 +1,83 @@
-"""Comparisons: where code compares by identity, so that one object is not as two that are alike."""
+"""Comparisons: what a function compares by identity, as far as its source says so."""
 
 from __future__ import annotations
 
-import builtins
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
-from enum import Enum
-from types import CodeType, FunctionType, ModuleType
-from typing import Any
+import ast
+from collections.abc import Iterator
+from itertools import pairwise
+from types import CodeType
 
-from keepset.core.fingerprint.origin import is_library_class
-from keepset.core.fingerprint.reach import instructions_of, with_nested
-from keepset.core.record import mutable_record, record
+from keepset.core.fingerprint.reach import with_nested
+from keepset.core.record import record
 
-_NAMES = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF"}
-_ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD"}
-# What compares by identity without ``is``, and what looks for an item in a sequence.
-_BY_IDENTITY = {"id", "is_", "is_not"}
+# Methods and functions that look for an item by comparing it.
 _SEARCHES = {"index", "count", "remove", "contains", "indexOf", "countOf"}
 
+# A name from outside the function, and the attributes that are taken from it.
 Chain = tuple[str, ...]
+# Stands for any item of a container.
+ITEM = "[]"
 
 
 @record
-class CodeComparisons:
-    """What the code of one function says.
-
-    Attributes:
-        operands: What stands on the right of each ``is``, as a name and its attributes; empty for
-            what has no name outside the function.
-        by_identity: Whether it uses ``id`` or the like.
-        by_search: Whether it looks for values in containers.
-    """
-
-    operands: frozenset[Chain]
-    by_identity: bool
-    by_search: bool
-
-
-@mutable_record
 class Comparisons:
-    """What the functions of a graph do.
+    """What the code of one function does.
 
     Attributes:
-        by_is: Whether one compares objects with ``is`` or ``id``.
-        by_in: Whether one looks for a value in a sequence.
+        operands: What stands beside ``is`` or in ``id(...)`` and has a name outside the function.
+        searches: Whether it looks for values in containers: ``in``, ``index``.
     """
 
-    by_is: bool = False
-    by_in: bool = False
+    operands: frozenset[Chain] = frozenset()
+    searches: bool = False
 
 
-_met: ContextVar[Comparisons | None] = ContextVar("comparisons", default=None)
-
-
-@contextmanager
-def finding_comparisons() -> Iterator[Comparisons]:
-    """Note what the functions compare that are walked."""
-    found = Comparisons()
-    token = _met.set(found)
-    try:
-        yield found
-    finally:
-        _met.reset(token)
-
-
-def meet_comparisons(function: FunctionType, code: CodeComparisons) -> None:
-    """Record that a function was walked whose code compares in this way."""
-    met = _met.get()
-    if met is None:
-        return
-    met.by_in = met.by_in or code.by_search
-    if not met.by_is:
-        names = _names_of(function) if code.operands else {}
-        met.by_is = code.by_identity or any(_may_be_shared(names, each) for each in code.operands)
-
-
-def comparisons_of(code: CodeType) -> CodeComparisons:
-    """What a function and those inside it compare by identity."""
+def comparisons_of(code: CodeType, node: ast.AST | None) -> Comparisons:
+    """What a function and those inside it compare; nothing is known without a source."""
+    if node is None:
+        return Comparisons()
+    local = {name for inner in with_nested(code) for name in inner.co_varnames + inner.co_cellvars}
     operands: set[Chain] = set()
-    by_identity = by_search = False
-    for inner in with_nested(code):
-        chain: Chain | None = ()
-        for each in instructions_of(inner):
-            if each.opname in _NAMES:
-                chain = (each.argval,)
-            elif each.opname in _ATTRIBUTES:
-                chain = (*chain, each.argval) if chain else ()
-            elif each.opname == "LOAD_CONST":
-                chain = None  # None, True and the like are there once
-            elif each.opname == "IS_OP" and chain is not None:
-                operands.add(chain)
-            elif each.opname == "CONTAINS_OP" and chain is not None:
-                by_search = True
-            elif each.opname not in ("CACHE", "EXTENDED_ARG", "NOP", "IS_OP", "CONTAINS_OP"):
-                chain = ()
-            if each.opname in _NAMES or each.opname in _ATTRIBUTES:
-                by_identity = by_identity or each.argval in _BY_IDENTITY
-                by_search = by_search or each.argval in _SEARCHES
-    return CodeComparisons(frozenset(operands), by_identity, by_search)
+    searches = False
+    for each in ast.walk(node):
+        operands |= {chain for chain in _compared(each) if chain[0] not in local}
+        searches = searches or _is_search(each)
+    return Comparisons(frozenset(operands), searches)
 
 
-def _names_of(function: FunctionType) -> Mapping[str, Any]:
-    found = {**vars(builtins), **function.__globals__}
-    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-    for name, cell in cells:
-        try:
-            found[name] = cell.cell_contents
-        except ValueError:
-            continue  # not assigned yet
-    return found
+def _compared(node: ast.AST) -> Iterator[Chain]:
+    if isinstance(node, ast.Compare):
+        for pair, kind in zip(pairwise([node.left, *node.comparators]), node.ops, strict=True):
+            # There is one None; that something else is not it says nothing of what it is.
+            is_constant = any(isinstance(each, ast.Constant) for each in pair)
+            if isinstance(kind, ast.Is | ast.IsNot) and not is_constant:
+                yield from (chain for each in pair for chain in _chains(each))
+    elif isinstance(node, ast.Call):
+        called = node.func.id if isinstance(node.func, ast.Name) else ""
+        called = node.func.attr if isinstance(node.func, ast.Attribute) else called
+        if called in ("id", "is_", "is_not"):
+            for argument in node.args:
+                yield from _chains(argument)
 
 
-def _may_be_shared(names: Mapping[str, Any], operand: Chain) -> bool:
-    """Whether an operand may be an object of which there are others that are alike."""
-    if not operand or operand[0] not in names:
-        return True
-    value = names[operand[0]]
-    for attribute in operand[1:]:
-        # A member of an enum, an attribute of a library's module: there once.
-        if isinstance(value, type) and issubclass(value, Enum):
-            return False
-        if not isinstance(value, ModuleType | type):
-            return True
-        value = vars(value).get(attribute)
-    if isinstance(value, type | ModuleType | FunctionType | Enum) or callable(value):
-        return False
-    return type(value) is object or not is_library_class(type(value))
+def _chains(node: ast.AST) -> Iterator[Chain]:
+    """The names that an operand may stand for."""
+    match node:
+        case ast.Name(id=name):
+            yield (name,)
+        case ast.Attribute(value=inner, attr=name):
+            yield from ((*chain, name) for chain in _chains(inner))
+        case ast.Subscript(value=inner):
+            yield from ((*chain, ITEM) for chain in _chains(inner))
+        case ast.IfExp(body=body, orelse=other):
+            yield from _chains(body)
+            yield from _chains(other)
+        case ast.BoolOp(values=items):
+            for item in items:
+                yield from _chains(item)
+
+
+def _is_search(node: ast.AST) -> bool:
+    if isinstance(node, ast.Compare):
+        return any(isinstance(op, ast.In | ast.NotIn) for op in node.ops)
+    return isinstance(node, ast.Attribute) and node.attr in _SEARCHES

@@ -12,11 +12,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from keepset.core.fingerprint.code import code_digest, version_note
-from keepset.core.fingerprint.comparisons import (
-    CodeComparisons,
-    comparisons_of,
-    meet_comparisons,
-)
+from keepset.core.fingerprint.comparisons import Comparisons, comparisons_of
 from keepset.core.fingerprint.dataflow import effects_of
 from keepset.core.fingerprint.effects import Effects
 from keepset.core.fingerprint.extensions import extension_of
@@ -74,7 +70,7 @@ class _Reading:
     effects: Effects
     reads: Reads
     aspects: frozenset[str]
-    comparisons: CodeComparisons
+    comparisons: Comparisons
 
 
 # By identity and not by equality: equal code may come from sources that differ (`1 + 2` and `3`).
@@ -120,7 +116,6 @@ def _function(value: FunctionType) -> Sketch:
     is_copying = value.__name__ in _COPYING
     aspects = reading.aspects - {"order"} if is_copying else reading.aspects
     meet(aspects, frozenset() if is_copying else reading.reads.attributes)
-    meet_comparisons(value, reading.comparisons)
     return Sketch(
         "function",
         f"function {value.__name__}{reading.note}",
@@ -212,7 +207,8 @@ def _reading(code: CodeType) -> _Reading:
     kept = _readings.get(id(code))
     if kept is not None and kept[0]() is code:
         return kept[1]
-    node, aspects, comparisons = find_source(code), aspects_read(code), comparisons_of(code)
+    node, aspects = find_source(code), aspects_read(code)
+    comparisons = comparisons_of(code, node)
     if node is not None:
         reading = _Reading(
             b"source" + canonical_bytes(node, bool(aspects & {"annotations", "doc"})),
@@ -242,6 +238,11 @@ def effects_of_function(value: FunctionType) -> Effects | None:
 def source_of_function(value: FunctionType) -> str:
     """The normalised source of a function of the user's; empty if there is none."""
     return _reading(value.__code__).source
+
+
+def comparisons_of_function(value: FunctionType) -> Comparisons | None:
+    """What a function of the user's compares by identity; None for those of libraries."""
+    return None if is_library_function(value) else _reading(value.__code__).comparisons
 
 
 def reads_of_function(value: FunctionType) -> Reads | None:

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 from keepset.core.cached import cached_property
 from keepset.core.fingerprint.bounds import Bounds
-from keepset.core.fingerprint.comparisons import finding_comparisons
 from keepset.core.fingerprint.facts import Facts, digest_of
 from keepset.core.fingerprint.hidden import Hidden
 from keepset.core.fingerprint.ignore import SEPARATOR, Ignore
@@ -73,7 +72,6 @@ class Graph:
         records: Those of long lists of records, of which the single ones were not looked at.
         data: Those of large plain data, of which the inside was not looked at.
         met_again: Those that are reached in more than one way.
-        comparisons: What the functions compare by identity.
     """
 
     def __init__(
@@ -97,7 +95,7 @@ class Graph:
         self._bounds = Bounds(rule)
         self._problems: dict[Vertex, Uncountable] = {}
         self.roots: list[Vertex] = []
-        with _garbage_kept(), finding_comparisons() as self.comparisons:
+        with _garbage_kept():
             for name, value in roots:
                 if id(value) in self._vertices:
                     self.met_again.add(self._vertices[id(value)])
@@ -155,6 +153,10 @@ class Graph:
         """The tree for people, in which the parts that ``moving`` hides are marked."""
         tree = Tree(self._rule, self.leaf_digest, self._hidden, moving, set(self.data))
         return tree.facts(root, 0, self._hidden.strength(root.label, root.value))
+
+    def shown(self, label: str) -> str:
+        """A label without secrets."""
+        return self._hidden.label(label)
 
     @cached_property
     def _hidden(self) -> Hidden:

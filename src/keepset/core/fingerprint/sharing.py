@@ -3,16 +3,22 @@
 A digest counts content, and one object has the same content as two that are alike. Code tells them
 apart where it compares by identity (``is``, ``id``, keys of dicts, members of sets), and where it
 writes to the one and reads the other: two functions that share a random generator draw other
-numbers than two with a generator each. Of such values the places count at which they are held.
+numbers than two with a generator each. Such values are marked. Every further way to a value that
+is marked, or leads to a marked one, counts: the way itself, and the way by which it was met first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from enum import Enum
+from itertools import islice
 from types import FunctionType, ModuleType
+from typing import Any
 
+from keepset.core.fingerprint.comparisons import ITEM, Chain
 from keepset.core.fingerprint.facts import Facts, digest_of
+from keepset.core.fingerprint.functions import comparisons_of_function
 from keepset.core.fingerprint.graph import Graph, is_hidden
 from keepset.core.fingerprint.ignore import SEPARATOR
 from keepset.core.fingerprint.mask import Mask
@@ -23,33 +29,34 @@ from keepset.core.fingerprint.vertex import Vertex
 
 LABEL = "shared objects"
 _SETS = {"set", "frozenset"}
-_SEQUENCES = {"list", "tuple", "deque"}
-_CODE = (type, FunctionType, ModuleType)
-# How far up the places of a value are told apart.
-_LEVELS = 4
-# How many values are named for people, and how many places of each.
+_INSIDE_KEYS = {"tuple", "frozenset", "namedtuple"}
+_OF_CONTAINERS = ("item ", "key ", "an item")
+_SINGLE = (type, ModuleType, FunctionType, Enum, type(None))
+# How many items of a container are looked at of which one is compared.
+_MOST_ITEMS = 1000
+# How many of the shared values are named for people.
 _NAMED = 3
 
-# What holds a value, and as which part; None for a value that was given itself.
-_Place = tuple[Vertex | None, bytes, str]
-_Labels = dict[Vertex | None, bytes]
+_Edges = dict[Vertex, list[tuple[Part, Vertex]]]
+
+
+class _Way:
+    """A further way to a value that was met before: what holds it, and as which part."""
+
+    __slots__ = ("digest", "holder", "label", "value")
+
+    def __init__(self, digest: bytes, holder: Vertex | None, label: str, value: Vertex) -> None:
+        self.digest, self.holder, self.label, self.value = digest, holder, label, value
 
 
 class Sharing:
-    """The values of a graph of which it counts whether they are one or several."""
+    """What of a graph is one object in several places, and counts."""
 
     def __init__(self, graph: Graph, moving: OwnState) -> None:
         self._graph, self._moving = graph, moving
-        self._pairs: set[Vertex] = set()
-        self._candidates: set[Vertex] = set()
-        # In most graphs nothing but functions and classes is met again.
-        met_again = [each for each in graph.met_again if not isinstance(each.value, _CODE)]
-        if met_again:
-            self._pairs = set(_pairs(graph.vertices))
-            places = _places(graph, None)
-            self._candidates = {
-                each for each in met_again if self._matters(each, places.get(each, []))
-            }
+        self._written = {owner for owner, _ in moving.names}
+        self._written |= moving.values | moving.items | moving.keys.keys()
+        self._whole = self._ways(None)
 
     def joined(self, digests: dict[Vertex, bytes], mask: Mask | None = None) -> dict[Vertex, bytes]:
         """The digests of the roots, with what is shared below each.
@@ -59,139 +66,278 @@ class Sharing:
             mask: What is left out in them.
         """
         found = {root: digests[root] for root in self._graph.roots}
-        if not self._candidates:
-            return found
-        places = _places(self._graph, mask)
-        shared = {each for each in self._candidates if len(places.get(each, ())) > 1}
-        labels = self._labels(shared, places, mask)
-        each_one = {
-            each: digest_of(b"shared", *_positions(places[each], labels)) for each in shared
-        }
-        for root in found:
-            here = sorted(each_one[each] for each in _visible([root], mask) if each in shared)
-            if here:
-                found[root] = digest_of(b"sharing", found[root], *here)
+        ways = self._ways(mask) if mask is not None and self._whole else self._whole
+        for root, each in zip(self._graph.roots, ways, strict=False):
+            if each:
+                shared = sorted(way.digest for way in each)
+                found[root] = digest_of(b"sharing", found[root], *shared)
         return found
 
-    def told(self, root: Vertex, facts: Facts) -> Facts:
-        """The facts of a root, with what is shared below it."""
-        digest = self.joined({each: each.digest for each in self._graph.roots})[root]
-        if digest == root.digest:
+    def told(self, root: Vertex, digest: bytes, facts: Facts) -> Facts:
+        """The facts of a root, with what is shared below it.
+
+        Args:
+            root: Its vertex.
+            digest: What ``joined`` has made of it.
+            facts: Those without.
+        """
+        ways = [
+            way
+            for each, found in zip(self._graph.roots, self._whole, strict=False)
+            if each is root
+            for way in found
+        ]
+        if not ways:
             return facts
-        places = _places(self._graph, None)
-        shared = [each for each in self._graph.reachable(root) if each in self._candidates]
-        texts = [_text(places[each]) for each in shared[:_NAMED]]
-        more = f" and {len(shared) - _NAMED:,} more" if len(shared) > _NAMED else ""
-        own = digest_of(digest).hex()
+        texts = [self._text(way) for way in ways[:_NAMED]]
+        more = f" and {len(ways) - _NAMED:,} more" if len(ways) > _NAMED else ""
+        own = digest_of(*sorted(way.digest for way in ways)).hex()
         child = Facts(own, "sharing", "; ".join(texts) + more, own)
         return replace(facts, digest=digest.hex(), children=(*facts.children, (LABEL, child)))
 
-    def _matters(self, vertex: Vertex, places: list[_Place]) -> bool:
-        """Whether code can tell one such value at two places from two."""
-        if len(places) < 2:
-            return False
-        key = id(vertex.value)
-        written, moving = {owner for owner, _ in self._moving.names}, self._moving
-        if key in moving.values or key in moving.items or key in moving.keys or key in written:
+    def _text(self, way: _Way) -> str:
+        names = [way.label] if way.holder is None else [way.holder.label, way.label]
+        first = [way.value.label]
+        if way.value.parent is not None:
+            first.insert(0, way.value.parent.label)
+        shown = [SEPARATOR.join(map(self._graph.shown, each)) for each in (names, first)]
+        return shortened(" is ".join(shown), 200)
+
+    def _ways(self, mask: Mask | None) -> list[list[_Way]]:
+        """For each root, the further ways to values that matter; none if there are none at all."""
+        if not self._graph.met_again:
+            return []
+        edges = {vertex: list(_edges(vertex, mask)) for vertex in _visible(self._graph.roots, mask)}
+        marked = self._marked(edges)
+        if not marked:
+            return []
+        relevant = _leading_to(marked, edges)
+        if relevant.isdisjoint(self._graph.met_again):
+            return []
+        return _Walk(self._graph, mask, edges, relevant).run()
+
+    def _marked(self, edges: _Edges) -> set[Vertex]:
+        """The values of which it matters that they are one."""
+        compared, is_any, searches = self._compared(edges)
+        pairs = {inner for found in edges.values() for part, inner in found if part.tag == b"pair"}
+        marked: set[Vertex] = set()
+        for vertex, found in edges.items():
+            if (
+                self._is_written(vertex)
+                or id(vertex.value) in compared
+                or (_compares_by_identity(vertex) and (is_any or _holds_nothing(vertex)))
+            ):
+                marked.add(vertex)
+            is_set = vertex.sketch is not None and vertex.sketch.kind in _SETS
+            for part, inner in found:
+                if is_set or (vertex in pairs and part.tag == b"item 0"):
+                    marked.update(filter(_compares_by_identity, _inside_key(inner, edges)))
+                elif searches and part.label.startswith(_OF_CONTAINERS):
+                    marked.update(filter(_compares_by_identity, (inner,)))
+        return marked
+
+    def _is_written(self, vertex: Vertex) -> bool:
+        if id(vertex.value) in self._written:
             return True
-        if not _compares_by_identity(vertex):
-            return False
-        holds_nothing = all(part.tag == b"class" for part, _ in vertex.edges)
-        return (
-            holds_nothing or self._graph.comparisons.by_is or any(map(self._is_compared_at, places))
+        # A function that writes a variable of its closure or of its module.
+        names = self._moving.names
+        return type(vertex.value) is FunctionType and any(
+            part.binding in names for part, _ in vertex.edges if part.binding is not None
         )
 
-    def _is_compared_at(self, place: _Place) -> bool:
-        holder, tag, _ = place
-        if holder is None or holder.sketch is None:
-            return False
-        if holder.sketch.kind in _SETS or (holder in self._pairs and tag == b"item 0"):
-            return True
-        return self._graph.comparisons.by_in and holder.sketch.kind in _SEQUENCES
+    def _compared(self, vertices: Iterable[Vertex]) -> tuple[set[int], bool, bool]:
+        """What functions compare with ``is``, and whether they search containers.
 
-    def _labels(
-        self, shared: set[Vertex], places: dict[Vertex, list[_Place]], mask: Mask | None
-    ) -> _Labels:
-        """What tells the holders of shared values apart: their content, and where they are."""
-        levels = [_holders(shared, places)]
-        for _ in range(_LEVELS - 1):
-            levels.append(_holders(levels[-1], places))
-        above = {each for level in levels for each in level}
-        if mask is None:
-            labels: _Labels = {each: each.digest for each in above}
-        else:
-            masked = self._graph.digests_without(mask, list(above))
-            labels = {each: masked[each] for each in above}
-        labels[None] = b"root"
-        for level in levels[-2::-1]:
-            found: _Labels = {
-                each: digest_of(labels[each], *_positions(places[each], labels)) for each in level
-            }
-            labels |= found
-        return labels
+        The ids of what the operands stand for; and whether one may stand for anything, because
+        functions bind it anew.
+        """
+        ids: set[int] = set()
+        is_any = searches = False
+        for vertex in vertices:
+            function = vertex.value
+            if type(function) is not FunctionType:
+                continue
+            found = comparisons_of_function(function)
+            if found is None:
+                continue
+            searches = searches or found.searches
+            for chain in found.operands:
+                values = self._operand(function, chain)
+                is_any = is_any or values is None
+                # There is one of each of these, wherever it is used.
+                ids.update(id(each) for each in values or () if not isinstance(each, _SINGLE))
+        return ids, is_any, searches
+
+    def _operand(self, function: FunctionType, chain: Chain) -> list[Any] | None:
+        """What an operand stands for; None if functions bind it anew."""
+        cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+        place: tuple[int, str]
+        try:
+            if chain[0] in cells:
+                place = id(cells[chain[0]]), ""
+                value = cells[chain[0]].cell_contents
+            else:
+                place = id(function.__globals__), chain[0]
+                value = function.__globals__[chain[0]]
+            for name in chain[1:]:
+                if name == ITEM:
+                    return [*_items(value)]
+                place = id(vars(value) if isinstance(value, ModuleType) else value), name
+                value = vars(value)[name]
+        except (KeyError, TypeError, ValueError):  # a builtin, a property, not assigned yet
+            return None if place in self._moving.names else []
+        return None if place in self._moving.names else [value]
 
 
-def _places(graph: Graph, mask: Mask | None) -> dict[Vertex, list[_Place]]:
-    """Where each value is held, as far as the mask shows it."""
-    places: dict[Vertex, list[_Place]] = {}
-    for root in graph.roots:
-        places.setdefault(root, []).append((None, b"root", root.label))
-    for vertex in _visible(graph.roots, mask):
-        if vertex.sketch is not None and vertex.sketch.kind == "order":
-            continue  # another view of the keys of a dict
-        for part, inner in _edges(vertex, mask):
-            places.setdefault(inner, []).append((vertex, part.tag, part.label))
-    return places
+def _items(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        value = dict.values(value)
+    elif not isinstance(value, list | tuple):
+        return []
+    return list(islice(value, _MOST_ITEMS))
 
 
-def _visible(roots: Iterable[Vertex], mask: Mask | None) -> Iterator[Vertex]:
+class _Walk:
+    """Goes through what matters, always in the same order, and notes what it meets again."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        mask: Mask | None,
+        edges: _Edges,
+        relevant: set[Vertex],
+    ) -> None:
+        self._graph, self._mask, self._edges, self._relevant = graph, mask, edges, relevant
+        self._places: dict[Vertex, bytes] = {}
+        self._ways: list[list[_Way]] = [[] for _ in graph.roots]
+        # Sets, whose members have no order: what else leads to them is known when all is done.
+        self._later: list[tuple[Vertex, int]] = []
+
+    def run(self) -> list[list[_Way]]:
+        for number, root in enumerate(self._graph.roots):
+            if root in self._relevant:
+                place = digest_of(b"root", str(number).encode())
+                self._meet(place, None, root.label, root, number)
+        while self._later:
+            vertex, number = self._later.pop(0)
+            inner = [
+                (part, child) for part, child in self._edges[vertex] if child in self._relevant
+            ]
+            for at, (part, child) in enumerate(self._in_order(inner)):
+                place = digest_of(self._places[vertex], b"member")
+                if child not in self._places:
+                    place = digest_of(place, str(at).encode())
+                self._meet(place, vertex, part.label, child, number)
+        return self._ways
+
+    def _meet(
+        self, place: bytes, holder: Vertex | None, label: str, vertex: Vertex, number: int
+    ) -> None:
+        if vertex in self._places:
+            digest = digest_of(place, self._places[vertex])
+            self._ways[number].append(_Way(digest, holder, label, vertex))
+            return
+        self._places[vertex] = place
+        todo = [vertex]
+        while todo:
+            holder = todo.pop()
+            if holder.sketch is not None and holder.sketch.kind in _SETS:
+                self._later.append((holder, number))
+                continue
+            fresh, counts = [], dict[bytes, int]()
+            for part, child in self._sorted(holder):
+                counts[part.tag] = counts.get(part.tag, -1) + 1
+                at = str(counts[part.tag]).encode()
+                place = digest_of(self._places[holder], part.tag, at)
+                if child in self._places:
+                    digest = digest_of(place, self._places[child])
+                    self._ways[number].append(_Way(digest, holder, part.label, child))
+                else:
+                    self._places[child] = place
+                    fresh.append(child)
+            todo += reversed(fresh)
+
+    def _sorted(self, vertex: Vertex) -> list[tuple[Part, Vertex]]:
+        found = [edge for edge in self._edges[vertex] if edge[1] in self._relevant]
+        if vertex.sketch is None or vertex.sketch.ordered:
+            return found
+        # Pairs of a dict have one tag, and stay in its order.
+        return sorted(found, key=lambda edge: edge[0].tag)
+
+    def _in_order(self, members: list[tuple[Part, Vertex]]) -> Iterator[tuple[Part, Vertex]]:
+        """Those that were met elsewhere by that place, then the others by their content."""
+        known = [edge for edge in members if edge[1] in self._places]
+        yield from sorted(known, key=lambda edge: self._places[edge[1]])
+        others = [edge for edge in members if edge[1] not in self._places]
+        if len(others) > 1:
+            digests = self._digests([child for _, child in others])
+            others.sort(key=lambda edge: digests[edge[1]])
+        yield from others
+
+    def _digests(self, vertices: Sequence[Vertex]) -> dict[Vertex, bytes]:
+        if self._mask is None:
+            return {vertex: vertex.digest for vertex in vertices}
+        return self._graph.digests_without(self._mask, vertices)
+
+
+def _visible(roots: Iterable[Vertex], mask: Mask | None) -> list[Vertex]:
     seen = dict.fromkeys(roots)
     todo = list(seen)
     while todo:
-        vertex = todo.pop()
-        yield vertex
-        for _, inner in _edges(vertex, mask):
+        for _, inner in _edges(todo.pop(), mask):
             if inner not in seen:
                 seen[inner] = None
                 todo.append(inner)
+    return list(seen)
 
 
 def _edges(vertex: Vertex, mask: Mask | None) -> Iterator[tuple[Part, Vertex]]:
+    if vertex.sketch is not None and vertex.sketch.kind == "order":
+        return  # another view of the keys of a dict
     for part, inner in vertex.edges:
         if inner is not None and (mask is None or not is_hidden(mask, vertex, part)):
             yield part, inner
 
 
-def _pairs(vertices: Iterable[Vertex]) -> Iterator[Vertex]:
-    """The pairs of a key and an item that stand for what a dict holds."""
-    for vertex in vertices:
-        for part, inner in vertex.edges:
-            if part.tag == b"pair" and inner is not None:
-                yield inner
+def _leading_to(marked: set[Vertex], edges: _Edges) -> set[Vertex]:
+    above: dict[Vertex, list[Vertex]] = {}
+    for vertex, inner in edges.items():
+        for _, child in inner:
+            above.setdefault(child, []).append(vertex)
+    found, todo = set(marked), list(marked)
+    while todo:
+        for holder in above.get(todo.pop(), ()):
+            if holder not in found:
+                found.add(holder)
+                todo.append(holder)
+    return found
+
+
+def _inside_key(vertex: Vertex, edges: _Edges) -> Iterator[Vertex]:
+    """A key or a member, and what it is compared by if it is a tuple."""
+    todo, seen = [vertex], {vertex}
+    while todo:
+        each = todo.pop()
+        yield each
+        if each.sketch is not None and each.sketch.kind in _INSIDE_KEYS:
+            inner = [child for _, child in edges.get(each, ()) if child not in seen]
+            seen.update(inner)
+            todo += inner
 
 
 def _compares_by_identity(vertex: Vertex) -> bool:
     kind = type(vertex.value)
     if vertex.sketch is None or vertex.sketch.kind != "object":
         return False
-    if hasattr(kind, "__keepset_fingerprint__"):
-        return False  # the class says what counts
-    return kind is object or (
-        getattr(kind, "__eq__", None) is object.__eq__ and not is_library_class(kind)
-    )
+    if kind is object:
+        return True
+    if is_library_class(kind):
+        return False
+    # Not by attributes of the class, of which a metaclass may make anything.
+    definers = [base for base in type.__getattribute__(kind, "__mro__") if "__eq__" in vars(base)]
+    decides = any("__keepset_fingerprint__" in vars(base) for base in kind.__mro__)
+    return definers[:1] == [object] and not decides
 
 
-def _holders(values: Iterable[Vertex], places: dict[Vertex, list[_Place]]) -> set[Vertex]:
-    return {holder for each in values for holder, _, _ in places[each] if holder is not None}
-
-
-def _positions(places: list[_Place], labels: _Labels) -> list[bytes]:
-    return sorted(digest_of(labels[holder], tag) for holder, tag, _ in places)
-
-
-def _text(places: list[_Place]) -> str:
-    names = [
-        label if holder is None else SEPARATOR.join((holder.label, label))
-        for holder, _, label in places[:_NAMED]
-    ]
-    return shortened(" is ".join(names), 200)
+def _holds_nothing(vertex: Vertex) -> bool:
+    return all(part.tag == b"class" for part, _ in vertex.edges)

@@ -102,7 +102,7 @@ def fingerprints_of_values(
         facts = Facts(whole[root].hex(), _kind(root), "")
         reached = graph.reachable(root) if spelled_out or strict else []
         if spelled_out:
-            facts = sharing.told(root, graph.facts(root, moving or None))
+            facts = sharing.told(root, whole[root], graph.facts(root, moving or None))
             if finds_blind:
                 facts = dataclasses.replace(facts, blind=blind_spots(root, reached, ignore))
         libraries = {v.sketch.library for v in reached if v.sketch and v.sketch.library}
