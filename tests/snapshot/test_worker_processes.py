@@ -60,6 +60,7 @@ def test_a_worker_that_dies_while_a_pass_is_resumed_costs_time_and_no_elements(
 
 
 SETTINGS = """
+import io
 import logging
 import numpy as np
 
@@ -67,7 +68,21 @@ SIZE = 1
 cfg = {"k": 1}
 class Missing: pass
 MISSING = Missing()
+EARLY = None
 PLAIN = object()
+MODE = PLAIN
+FAST = object()
+class Nothing: __slots__ = ()
+NOTHING = Nothing()
+class Registry:
+    def __init__(self): self.gain = 3
+registry = Registry()
+class Text(io.StringIO): pass
+text = Text()
+class Slotted:
+    __slots__ = ("k", "__dict__")
+    def __init__(self): self.k = 1
+slotted = Slotted()
 LARGE = np.ones(1 << 18)
 OBJECTS = np.array([{"k": 1}, {"k": 2}], object)
 TABLE = {0: MISSING, 1: 10, 3: MISSING}
@@ -83,6 +98,10 @@ def helper(x):
 
 class Holder:
     k = 1
+
+
+class Sub(Holder):
+    k = 2
 
 
 class Outer:
@@ -183,6 +202,33 @@ def test_a_sentinel_of_a_module_is_the_same_in_workers(settings: Any, tmp_path: 
 
     assert in_workers(is_it) == FIVES
     assert fives(is_it, tmp_path) == (FIVES, FIVES)
+
+
+def test_sentinels_are_the_same_in_workers_also_if_names_are_bound_anew(settings: Any) -> None:
+    settings.MODE = settings.FAST  # stood for PLAIN
+    assert in_workers(lambda x: int(x) * (5 if settings.MODE is settings.FAST else 1)) == FIVES
+    settings.MODE = None
+    settings.EARLY = settings.FAST  # stood for None, and comes first
+    fast = settings.FAST
+    assert in_workers(lambda x: int(x) * (5 if fast is settings.FAST else 1)) == FIVES
+    nothing = settings.NOTHING  # has __slots__
+    assert in_workers(lambda x: int(x) * (5 if nothing is settings.NOTHING else 1)) == FIVES
+
+
+def test_objects_that_were_emptied_are_no_sentinels(settings: Any) -> None:
+    del settings.registry.gain
+    assert in_workers(lambda x: int(x) * getattr(settings.registry, "gain", 5)) == FIVES
+    captured = settings.registry
+    assert in_workers(lambda x: int(x) * getattr(captured, "gain", 5)) == FIVES
+    settings.text.write("12345")
+    assert in_workers(lambda x: int(x) * len(settings.text.getvalue())) == FIVES
+    settings.slotted.k = 5
+    assert in_workers(lambda x: int(x) * settings.slotted.k) == FIVES
+
+
+def test_a_class_whose_only_attribute_was_deleted_inherits_in_workers(settings: Any) -> None:
+    del settings.Sub.k
+    assert in_workers(lambda x: int(x) * 5 * settings.Sub.k) == FIVES
 
 
 def test_what_is_one_object_here_and_two_in_a_worker_is_not_stored(

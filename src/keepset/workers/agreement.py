@@ -128,11 +128,10 @@ class Agreement:
             if variable in replaced or not _is_attribute(variable) or not _is_method(value)
         }
         # An attribute that the program has deleted hides no longer what the class inherits.
-        kinds = {_holder(variable) for variable in ours.values if _is_attribute(variable)}
         gone = [
             variable
             for variable in theirs.variables
-            if variable not in ours.uses.variables and _holder(variable) in kinds
+            if variable not in ours.uses.variables and _holder(variable) in ours.classes
         ]
         packed, self._behind = _together(values, gone, replaced)
         return packed

@@ -12,13 +12,16 @@ import pickle
 import sys
 from collections.abc import Callable, Collection
 from importlib import import_module
-from types import FunctionType, ModuleType
-from typing import Any
+from types import FunctionType, MemberDescriptorType, ModuleType
+from typing import Any, Final
 
 from keepset.core.fingerprint.origin import is_library_class, is_library_module
 
 # What lru_cache sets itself.
 _OF_THE_CACHE = {"__wrapped__", "cache_parameters"}
+
+# The name of a module, and a name in it.
+Place = tuple[str, str]
 
 
 def dumps(
@@ -45,13 +48,17 @@ def _pickler() -> Any:
     class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         ids_by_value: Collection[int] = ()
 
+        def __init__(self, *arguments: Any, **named: Any) -> None:
+            super().__init__(*arguments, **named)
+            self._sentinels = _Sentinels()
+
         def reducer_override(self, value: Any) -> Any:
             if type(value) is FunctionType and id(value) in self.ids_by_value:
                 return self._dynamic_function_reduce(value)
             if type(value) is functools._lru_cache_wrapper and not _has_a_name(value):
                 return self._cached(value)
-            if _is_sentinel(value) and (place := _place_of(value)) is not None:
-                return _found, place
+            if _is_sentinel(value) and (places := self._sentinels.places_of(value)):
+                return _found, (type(value), places)
             if type(value) is functools.cached_property:
                 # Without its lock, which Python has here before 3.12.
                 state = {k: v for k, v in vars(value).items() if k != "lock"}
@@ -86,27 +93,65 @@ def _is_sentinel(value: Any) -> bool:
     kind = type(value)
     if kind is object:
         return True
-    if getattr(value, "__dict__", None) != {} or is_library_class(kind):
+    if is_library_class(kind) or not all(map(_may_be_of_sentinels, kind.__mro__)):
         return False
-    rules = ("__eq__", "__reduce__", "__reduce_ex__")
-    return all(getattr(kind, rule) is getattr(object, rule) for rule in rules)
+    own = getattr(value, "__dict__", None)
+    return own is None or (type(own) is dict and not own)
 
 
-def _place_of(value: Any) -> tuple[str, str] | None:
-    """The module of the user's, and the name in it, under which a worker finds a value."""
-    for name, module in list(sys.modules.items()):
-        if name == "__main__" or not isinstance(module, ModuleType) or is_library_module(module):
-            continue
-        if vars(module).get("__file__") is None:
-            continue
+def _may_be_of_sentinels(kind: type) -> bool:
+    """Whether a class adds neither content nor ways to compare or to copy its objects."""
+    if kind is object:
+        return True
+    held = vars(kind)
+    has_slots = any(isinstance(item, MemberDescriptorType) for item in held.values())
+    return not has_slots and not is_library_class(kind) and _RULES.isdisjoint(held)
+
+
+# What a class defines whose objects are more than their identity.
+_RULES: Final = {"__eq__", "__getstate__", "__reduce__", "__reduce_ex__", "__getnewargs__"} | {
+    "__getnewargs_ex__"
+}
+
+
+class _Sentinels:
+    """Where the sentinels of the user's modules are, looked up once for each pickle."""
+
+    def __init__(self) -> None:
+        self._places: dict[int, list[Place]] | None = None
+
+    def places_of(self, value: Any) -> list[Place]:
+        """The modules and the names in them that stand for a sentinel."""
+        if self._places is None:
+            self._places = {}
+            for name, module in list(sys.modules.items()):
+                if name != "__main__" and isinstance(module, ModuleType):
+                    self._add(name, module)
+        return self._places.get(id(value), [])
+
+    def _add(self, name: str, module: ModuleType) -> None:
+        if vars(module).get("__file__") is None or is_library_module(module):
+            return
+        assert self._places is not None
         for inner, item in list(vars(module).items()):
-            if item is value:
-                return name, inner
-    return None
+            if _is_sentinel(item):
+                self._places.setdefault(id(item), []).append((name, inner))
 
 
-def _found(module: str, name: str) -> Any:
-    return vars(import_module(module))[name]
+def _found(kind: type, places: list[Place]) -> Any:
+    """The sentinel that a module has here under one of some names, or else a new one.
+
+    A name may stand for another object here, because the program has bound it anew: one that has
+    further names, or is not of this class.
+    """
+    for module, name in places:
+        namespace = vars(import_module(module))
+        found = namespace.get(name)
+        if type(found) is kind and _is_sentinel(found):
+            names = [(module, each) for each, item in namespace.items() if item is found]
+            if set(names) <= set(places):
+                return found
+    return object.__new__(kind)
 
 
 def _cache(function: Callable[..., Any], settings: dict[str, Any]) -> Any:

@@ -52,11 +52,13 @@ class Walked(NamedTuple):
         uses: The digests.
         values: What the variables hold.
         sources: The lines of the files that the functions are from: a notebook has no file.
+        classes: The classes of modules that they use, by module and name.
     """
 
     uses: Uses
     values: dict[Variable, Any]
     sources: dict[str, list[str]]
+    classes: frozenset[Variable]
 
 
 def walked(values: Sequence[tuple[str, Any]], *, thorough: bool) -> Walked:
@@ -77,12 +79,15 @@ def walked(values: Sequence[tuple[str, Any]], *, thorough: bool) -> Walked:
     }
     held: dict[Variable, tuple[Part, Vertex | None]] = {}
     sources: dict[str, list[str]] = {}
+    classes: set[Variable] = set()
     for vertex in graph.vertices:
         for part, inner in vertex.edges:
             if part.binding is not None and part.binding[0] in modules:
                 held[modules[part.binding[0]], part.binding[1]] = part, inner
-        for name, part, inner in _class_attributes(vertex):
-            held[vertex.value.__module__, name] = part, inner
+        if _is_own_class(vertex.value):
+            classes.add((vertex.value.__module__, vertex.value.__qualname__))
+            for name, part, inner in _class_attributes(vertex):
+                held[vertex.value.__module__, name] = part, inner
         if type(vertex.value) is FunctionType and not is_library_function(vertex.value):
             file = vertex.value.__code__.co_filename
             sources[file] = linecache.getlines(file)
@@ -96,19 +101,22 @@ def walked(values: Sequence[tuple[str, Any]], *, thorough: bool) -> Walked:
     digest = b"".join(Sharing(graph, moving).joined(found, mask).values())
     parts = {variable: held[variable][0] for variable in variables}
     contents = {name: part.value for name, part in parts.items() if not is_left_out(part)}
-    return Walked(Uses(digest, variables), contents, sources)
+    return Walked(Uses(digest, variables), contents, sources, frozenset(classes))
 
 
 def _class_attributes(vertex: Vertex) -> Iterator[tuple[str, Part, Vertex | None]]:
-    """What a class of the user's holds, if another process finds the class by its name."""
+    """What a class of the user's holds itself."""
     kind = vertex.value
-    if not isinstance(kind, type) or is_library_class(kind) or not _is_found_by_name(kind):
-        return
     for part, inner in vertex.edges:
         word, _, name = part.label.partition(" ")
         # Fields, members of enums and the like are other views of what the class was made of.
         if word in ("attribute", "method") and name in vars(kind):
             yield f"{kind.__qualname__}.{name}", part, inner
+
+
+def _is_own_class(value: Any) -> bool:
+    """Whether this is a class of the user's that another process finds by its name."""
+    return isinstance(value, type) and not is_library_class(value) and _is_found_by_name(value)
 
 
 def _is_found_by_name(kind: type) -> bool:
