@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import logging
+import os
+import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import keepset as ks
+from keepset.core.chunk import Chunk
+from keepset.core.cursor import Cursor, PositionCursor
+from keepset.core.node import UNKNOWN, Node, stage
+from keepset.core.run import Run
 from keepset.errors import NotCoveredError
 
 
@@ -195,3 +202,177 @@ def test_the_log_hides_passwords(caplog: pytest.LogCaptureFixture) -> None:
         assert list(ks.Dataset.range(2).map(fetch).ignore_errors()) == []
     assert "example.com" in caplog.text
     assert "Zq8vKx2LmW4tRb7Yp1Nd" not in caplog.text
+
+
+@stage
+class Stuck(Node):
+    """Elements up to ``length``, and then the same error for ever."""
+
+    length: int
+
+    def cursor(self, run: Run) -> Cursor:
+        return _StuckCursor(self.length)
+
+    def cardinality(self) -> int:
+        return UNKNOWN
+
+    def infer_spec(self, spec: Callable[[Node], Any]) -> Any:
+        return ks.TensorSpec([], "int64")
+
+
+class _StuckCursor(PositionCursor):
+    def __init__(self, length: int) -> None:
+        super().__init__(self._between, -1)
+        self._end = length
+
+    def _between(self, start: int, stop: int) -> Chunk:
+        if start >= self._end:
+            raise OSError("the connection is lost")
+        return Chunk.from_rows([np.int64(x) for x in range(start, min(stop, self._end))])
+
+
+def always(x: Any) -> Any:
+    raise ValueError("no good")
+
+
+STAGES: dict[str, Callable[[ks.Dataset], ks.Dataset]] = {
+    "nothing": lambda ds: ds,
+    "map": lambda ds: ds.map(lambda x: x),
+    "map on threads": lambda ds: ds.map(lambda x: x, 2),
+    "map on threads in any order": lambda ds: ds.map(lambda x: x, 2, deterministic=False),
+    "filter": lambda ds: ds.filter(lambda x: True),
+    "scan": lambda ds: ds.scan(np.int64(0), lambda state, x: (state, x)),
+    "batch": lambda ds: ds.batch(3),
+    "padded_batch": lambda ds: ds.padded_batch(3),
+    "ragged_batch": lambda ds: ds.ragged_batch(3),
+    "batch and unbatch": lambda ds: ds.batch(3).unbatch(),
+    "rebatch": lambda ds: ds.batch(3).rebatch(2),
+    "window": lambda ds: ds.window(2).flat_map(lambda w: w),
+    "windows apart": lambda ds: ds.window(2, shift=5).flat_map(lambda w: w),
+    "shuffle": lambda ds: ds.shuffle(4, seed=1),
+    "shuffle all": lambda ds: ds.shuffle(1000, seed=1),
+    "prefetch": lambda ds: ds.prefetch(2),
+    "cache": lambda ds: ds.cache(),
+    "repeat": lambda ds: ds.repeat(2),
+    "repeat without end": lambda ds: ds.repeat(),
+    "take": lambda ds: ds.take(1000),
+    "skip": lambda ds: ds.skip(1),
+    "shard": lambda ds: ds.shard(3, 1),
+    "shard zero": lambda ds: ds.shard(3, 0),
+    "enumerate": lambda ds: ds.enumerate(),
+    "unique": lambda ds: ds.unique(),
+    "concatenate": lambda ds: ds.concatenate(ks.Dataset.range(3)),
+    "zip": lambda ds: ks.Dataset.zip((ds, ks.Dataset.counter())),
+    "zip behind": lambda ds: ks.Dataset.zip((ks.Dataset.counter(), ds)),
+    "flat_map": lambda ds: ds.flat_map(lambda x: ks.Dataset.range(2)),
+    "interleave": lambda ds: ds.interleave(lambda x: ks.Dataset.range(2), cycle_length=2),
+    "interleave on threads": lambda ds: ds.interleave(
+        lambda x: ks.Dataset.range(2), cycle_length=2, num_parallel_calls=2
+    ),
+    "within flat_map": lambda ds: ks.Dataset.range(2).flat_map(lambda x: ds),
+    "within interleave": lambda ds: ks.Dataset.range(2).interleave(lambda x: ds, cycle_length=2),
+    "within interleave on threads": lambda ds: ks.Dataset.range(2).interleave(
+        lambda x: ds, cycle_length=2, num_parallel_calls=2
+    ),
+    "sample": lambda ds: ks.Dataset.sample_from_datasets([ds, ds], seed=1),
+    "choose": lambda ds: ks.Dataset.choose_from_datasets([ds, ds], ks.Dataset.range(2).repeat()),
+    "group_by_window": lambda ds: ds.group_by_window(lambda x: x % 2, lambda k, w: w, 3),
+    "rejection_resample": lambda ds: ds.rejection_resample(lambda x: x % 2, [0.5, 0.5], seed=1),
+    "assert_cardinality": lambda ds: ds.assert_cardinality(1000),
+    "ignore_errors": lambda ds: ds.ignore_errors(),
+}
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.filterwarnings("ignore:.*passed none of its")
+@pytest.mark.parametrize("length", [0, 7])
+@pytest.mark.parametrize("stage_name", STAGES)
+def test_an_input_that_does_not_go_on_raises(stage_name: str, length: int) -> None:
+    ds = STAGES[stage_name](ks.Dataset(Stuck(length=length))).ignore_errors()
+    with pytest.raises(OSError, match="the connection is lost"):
+        list(ds)
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.filterwarnings("ignore:.*passed none of its")
+@pytest.mark.parametrize("stage_name", [name for name in STAGES if name != "assert_cardinality"])
+def test_equal_errors_of_a_thousand_elements_are_skipped(stage_name: str) -> None:
+    ds = STAGES[stage_name](ks.Dataset.range(1000).map(always)).ignore_errors()
+    assert len(list(ds)) == (3 if stage_name == "concatenate" else 0)
+
+
+def is_fatal(x: Any) -> Any:
+    if x == 15:
+        os._exit(3)
+    return x
+
+
+def not_sent() -> Callable[[Any], Any]:
+    lock = threading.Lock()
+    return lambda x: (lock.locked(), x)
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    ("ds", "error"),
+    [
+        (ks.Dataset.range(3).assert_cardinality(5), ks.CardinalityError),
+        (ks.Dataset.range(3).assert_cardinality(2), ks.CardinalityError),
+        (ks.Dataset.range(20).map(is_fatal, 2, executor="process"), ks.WorkerDiedError),
+        (ks.Dataset.range(20).map(is_fatal, 2, executor="process").shuffle(4), ks.WorkerDiedError),
+        (ks.Dataset.range(3).map(not_sent(), 2, executor="process"), ks.InvalidArgumentError),
+    ],
+    ids=["too few", "too many", "dead worker", "dead worker, shuffled", "not sent"],
+)
+def test_errors_of_the_pipeline_pass_at_once(
+    ds: ks.Dataset, error: type[Exception], caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, "keepset"), pytest.raises(error):
+        list(ds.ignore_errors())
+    assert "skipped" not in caplog.text
+
+
+def test_errors_of_pipelines_that_elements_stand_for_are_skipped(tmp_path: Path) -> None:
+    (tmp_path / "b.txt").write_text("b\n")
+    names = ks.Dataset.from_tensor_slices([f"{tmp_path}/{name}.txt" for name in "abc"])
+    ds = names.flat_map(lambda name: ks.read_text(name.decode())).ignore_errors()
+    assert list(ds) == [b"b"]
+
+
+class Lost:
+    """An iterator that raises for ever."""
+
+    def __iter__(self) -> Lost:
+        return self
+
+    def __next__(self) -> int:
+        raise OSError("the connection is lost")
+
+
+def no_iterator() -> Any:
+    raise OSError("the connection is lost")
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("function", [Lost, no_iterator])
+def test_an_iterator_that_only_raises_is_not_asked_for_ever(function: Callable[[], Any]) -> None:
+    with pytest.raises(OSError, match="the connection is lost"):
+        list(ks.Dataset.from_generator(function).ignore_errors())
+
+
+def test_an_error_that_is_raised_after_all_says_why() -> None:
+    with pytest.raises(OSError, match="lost") as caught:
+        list(ks.Dataset(Stuck(length=1)).ignore_errors())
+    assert "ignore_errors() raises this error because" in caught.value.__notes__[-1]
+
+
+@pytest.mark.timeout(20)
+def test_a_restored_shuffle_does_not_wait_for_an_input_that_does_not_go_on() -> None:
+    ds = ks.Dataset(Stuck(length=7)).shuffle(4, seed=1)
+    it = iter(ds)
+    for _ in range(3):
+        next(it)
+    with pytest.raises(OSError, match="lost"):
+        next(it)
+    with pytest.raises(OSError, match="lost"):
+        list(ds.iterate(it.state()))

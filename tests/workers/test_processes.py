@@ -199,6 +199,136 @@ def test_an_error_whose_constructor_makes_its_text_arrives_with_the_same_text() 
     assert str(caught.value) == "no tea"
 
 
+def failure_in_a_worker(function: Callable[[Any], Any]) -> BaseException:
+    with pytest.raises(BaseException) as caught:  # noqa: PT011
+        list(in_processes(ks.Dataset.range(3), function))
+    return caught.value
+
+
+class PickyError(Exception):
+    """One that pickle cannot make again."""
+
+    def __init__(self, one: int, two: int) -> None:
+        super().__init__(f"{one} and {two}")
+
+
+def test_an_error_keeps_its_cause() -> None:
+    def fail(x: np.int64) -> np.int64:
+        try:
+            raise PickyError(1, 2)
+        except PickyError as error:
+            raise ValueError("outer") from error
+
+    error = failure_in_a_worker(fail)
+    assert (type(error), str(error)) == (ValueError, "outer")
+    assert type(error.__cause__).__name__ == "PickyError"
+    assert str(error.__cause__) == "1 and 2"
+    assert error.__suppress_context__
+    notes = "\n".join(error.__notes__)
+    assert "raise PickyError(1, 2)" in notes
+    assert "direct cause" in notes
+
+
+def test_an_error_keeps_its_context() -> None:
+    def fail(x: np.int64) -> np.int64:
+        try:
+            raise OSError(2, "no such thing")
+        except OSError:
+            raise ValueError("outer")  # noqa: B904
+
+    error = failure_in_a_worker(fail)
+    assert isinstance(error.__context__, FileNotFoundError)
+    assert error.__cause__ is None
+    assert not error.__suppress_context__
+    assert "During handling" in "\n".join(error.__notes__)
+
+
+def test_a_hidden_context_stays_hidden() -> None:
+    def fail(x: np.int64) -> np.int64:
+        try:
+            raise OSError("inner")
+        except OSError:
+            raise ValueError("outer") from None
+
+    error = failure_in_a_worker(fail)
+    assert error.__suppress_context__
+    assert str(error.__context__) == "inner"
+
+
+def test_a_link_that_cannot_be_sent_stands_there_as_text() -> None:
+    def fail(x: np.int64) -> np.int64:
+        class LockedError(Exception):
+            def __reduce__(self) -> Any:
+                raise TypeError("stays here")
+
+        held = threading.Lock()
+        LockedError.held = held  # type: ignore[attr-defined]
+        raise ValueError("outer") from LockedError("inner")
+
+    error = failure_in_a_worker(fail)
+    assert str(error) == "outer"
+    assert "inner" in str(error.__cause__)
+
+
+def test_chains_that_are_long_or_go_round_arrive_in_part() -> None:
+    def go_round(x: np.int64) -> np.int64:
+        first, second = ValueError("first"), ValueError("second")
+        first.__cause__, second.__cause__ = second, first
+        raise first
+
+    error = failure_in_a_worker(go_round)
+    assert str(error.__cause__) == "second"
+    assert error.__cause__ is not None
+    assert error.__cause__.__cause__ is None
+
+    def go_on(x: np.int64) -> np.int64:
+        error = ValueError("0")
+        for number in range(1, 500):
+            link, error = error, ValueError(str(number))
+            error.__cause__ = link
+        raise error
+
+    last, length = failure_in_a_worker(go_on), 1
+    while last.__cause__ is not None:
+        last, length = last.__cause__, length + 1
+    assert 10 <= length <= 50
+    assert "stayed in the worker" in "\n".join(last.__notes__)
+
+
+def test_a_group_keeps_its_members() -> None:
+    def fail(x: np.int64) -> np.int64:
+        odd, caused = PickyError(1, 2), KeyError("three")
+        caused.__cause__ = OSError("four")
+        inner = ExceptionGroup("inner", [odd])
+        raise ExceptionGroup("several", [ValueError("zero"), inner, caused])
+
+    error = failure_in_a_worker(fail)
+    assert isinstance(error, ExceptionGroup)
+    assert error.message == "several"
+    zero, inner, caused = error.exceptions
+    assert str(zero) == "zero"
+    assert isinstance(inner, ExceptionGroup)
+    assert type(inner.exceptions[0]).__name__ == "PickyError"
+    assert str(inner.exceptions[0]) == "1 and 2"
+    assert str(caused.__cause__) == "four"
+    notes = "\n".join(error.__notes__)
+    assert "map(fail), at element 0" in notes
+    assert "1 and 2" in notes
+
+
+def test_a_group_of_an_odd_class_keeps_the_texts_of_its_members() -> None:
+    class OddGroup(ExceptionGroup[Exception]):
+        def __new__(cls, count: int) -> OddGroup:
+            return super().__new__(cls, "odd", [PickyError(1, 2)] * count)
+
+    def fail(x: np.int64) -> np.int64:
+        raise OddGroup(2)
+
+    error = failure_in_a_worker(fail)
+    assert isinstance(error, ExceptionGroup)
+    assert [str(member) for member in error.exceptions] == ["1 and 2"] * 2
+
+
 def test_an_error_that_has_no_text_arrives() -> None:
     class SilentError(Exception):
         def __str__(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from abc import ABC, abstractmethod
@@ -55,6 +56,28 @@ class Cursor(ABC):
 
     def close(self) -> None:
         """Let go of files and threads of this cursor alone; the run closes what is shared."""
+
+
+class Standstill:
+    """Tells a cursor that raises again and again from one whose elements fail one by one.
+
+    An error of an element moves the cursor behind it. An error of anything else, such as a file
+    that is gone or a worker that has died, is raised by every later read at the same place.
+    """
+
+    def __init__(self, cursor: Cursor) -> None:
+        self._cursor = cursor
+        self._place: str | None = None
+
+    def is_reached(self) -> bool:
+        """Ask after each error: whether the cursor still stands where it stood at the last one."""
+        # As text, because a state of a stage without an order goes on growing while it is held.
+        last, self._place = self._place, json.dumps(self._cursor.state(), default=repr)
+        return last == self._place
+
+    def forget(self) -> None:
+        """Say that the cursor has given elements since the last error."""
+        self._place = None
 
 
 class PositionCursor(Cursor):
@@ -119,6 +142,8 @@ class Marked:
         self._since = 0
         self._marked_at = 0.0
         self._failed = False
+        self._standstill = Standstill(cursor)
+        self.stands_still = False  # whether the last error was raised where the one before it was
 
     def read(self, max_rows: int, may_mark: bool = True) -> Chunk:
         """The next rows. ``may_mark=False`` if rows of an earlier read may yet be handed back."""
@@ -130,12 +155,16 @@ class Marked:
                 self._mark, self._since, self._marked_at = self.cursor.state(), 0, now
             try:
                 chunk = self.cursor.read(max_rows)
-            except BaseException:
+            except BaseException as error:
                 # The place to come back to is the one before the error; reading on from here
                 # starts from a new mark, because the failed element was not counted.
                 self._failed, self._marked_at = True, 0.0
+                if isinstance(error, Exception):
+                    self.stands_still = self._standstill.is_reached()
                 raise
-            self._failed = False
+            if self._failed:
+                self._failed = self.stands_still = False
+                self._standstill.forget()
         self._since += len(chunk)
         return chunk
 

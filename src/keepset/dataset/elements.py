@@ -215,7 +215,9 @@ class ElementStages(BaseDataset):
         many there were, as a warning if they were more than half. Errors of the program
         rather than of an element are raised: NameError, AttributeError, ImportError, SyntaxError,
         MemoryError and RecursionError, and those of functions that take another number of
-        arguments or return what no stage can use (``ResultError``).
+        arguments or return what no stage can use (``ResultError``). So are errors of the pipeline
+        itself, such as ``WorkerDiedError`` and ``CardinalityError``, and any error that its input
+        raises again without having passed an element, such as one of a file that is gone.
 
         Example:
             >>> ds = Dataset.range(3).map(lambda x: 1 // int(x)).ignore_errors()

@@ -159,7 +159,7 @@ class BatchCursor(Cursor):
     def _fail(self, error: Exception) -> Chunk:
         # As in TensorFlow, the batch that an element failed in is lost as a whole.
         self._parent.skip(self._spoilt)
-        self._advance(self._spoilt + 1)
+        self._advance(self._spoilt + (not self._parent.stands_still))
         self._error, self._spoilt = None, 0
         raise error
 

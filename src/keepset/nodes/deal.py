@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from keepset.core.chunk import EMPTY, Chunk
-from keepset.core.cursor import Cursor, State
+from keepset.core.cursor import Cursor, Standstill, State
 from keepset.core.dtypes import Array
 from keepset.core.node import UNKNOWN, scaled, stage
 from keepset.core.run import Run
@@ -64,6 +64,7 @@ class _DealCursor(Cursor):
 
     def __init__(self, node: Deal, parent: Cursor) -> None:
         self._node, self._parent = node, parent
+        self._standstill, self._failed = Standstill(parent), False
         self._ahead = node.first * node.size  # elements to pass over
         self._left = 0 if self._ahead else node.size  # of the block that comes then
 
@@ -75,8 +76,13 @@ class _DealCursor(Cursor):
         try:
             chunk = self._parent.read(min(max_rows, self._left))
         except Exception:
-            self._use(1)
+            self._failed = True
+            if not self._standstill.is_reached():
+                self._use(1)
             raise
+        if self._failed:
+            self._failed = False
+            self._standstill.forget()
         self._use(len(chunk))
         return chunk
 

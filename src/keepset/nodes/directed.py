@@ -84,6 +84,7 @@ class Input:
         self._parent = Trail(cursor)
         self._rows: Chunk = EMPTY
         self.error: Exception | None = None
+        self.has_failed_element = False  # not if the error is one that comes again and again
         self._ended = False
 
     def peek(self, count: int) -> Chunk:
@@ -93,7 +94,7 @@ class Input:
             try:
                 chunk = self._parent.read(count - waiting)
             except Exception as error:
-                self.error = error
+                self.error, self.has_failed_element = error, not self._parent.stands_still
                 break
             self._ended = not len(chunk)
             parts.append(chunk)
@@ -108,7 +109,7 @@ class Input:
     def raise_error(self) -> None:
         """Raise the error that comes next, if it does, and move on behind the failed element."""
         if self.error is not None and not len(self._rows):
-            error, self.error = self.error, None
+            error, self.error, self.has_failed_element = self.error, None, False
             raise error
 
     @property
@@ -118,7 +119,7 @@ class Input:
     @property
     def position(self) -> int:
         """The position of the next element that was not used."""
-        return self._parent.position - len(self._rows) - (self.error is not None)
+        return self._parent.position - len(self._rows) - self.has_failed_element
 
     def state(self) -> State:
         return self._parent.state(self.position)
@@ -157,7 +158,8 @@ class _DirectedCursor(Cursor):
     def _raise_failure(self) -> None:
         if self._failed is not None:
             failed, self._failed = self._failed, None
-            self._selector.use(1)  # the choice that named the failed element
+            if failed.has_failed_element:
+                self._selector.use(1)  # the choice that named it
             failed.raise_error()
 
     def _full(self, choices: Array) -> Array:

@@ -35,6 +35,8 @@ _FEWEST_ALIKE = 16
 _LARGEST_COPIED_BYTES = 16 << 10
 _SMALLEST, _LARGEST = -(1 << 63), (1 << 63) - 1
 _END = object()
+# Behind so many equal errors in a row an iterator is taken to stand still.
+_MOST_EQUAL_FAILURES = 1000
 
 
 @stage
@@ -81,6 +83,8 @@ class _GeneratorCursor(Cursor):
         self._read = 0
         self._error: Exception | None = None
         self._has_failed = False
+        self._equal_failures = 0  # how often it has raised the same with nothing in between
+        self._next_failure: tuple[type, str, int] | None = None  # what would be the same again
 
     def _open(self) -> Iterator[Any]:
         if self._values is None:
@@ -182,10 +186,25 @@ class _GeneratorCursor(Cursor):
 
     def _raise(self, error: Exception) -> None:
         self._error = None
-        self._read += 1
+        self._read += self._counts(error)
         if self._has_failed and isinstance(self._generator, GeneratorType):
             note_end_of_source(error)
         raise error
+
+    def _counts(self, error: Exception) -> bool:
+        """Whether an error stands for an element, behind which there may be others.
+
+        Not if there is no iterator, or one that has raised nothing but this for a long time, such
+        as one whose connection is lost.
+        """
+        if self._values is None or not self._has_failed:
+            return self._values is not None
+        failure = type(error), str(error), self._read
+        is_equal = failure == self._next_failure
+        self._equal_failures = self._equal_failures + 1 if is_equal else 1
+        counts = self._equal_failures <= _MOST_EQUAL_FAILURES
+        self._next_failure = type(error), str(error), self._read + counts
+        return counts
 
     def skip(self, count: int) -> int:
         if self._error is not None:

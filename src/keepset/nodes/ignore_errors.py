@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 
 from keepset.core.chunk import Chunk
-from keepset.core.cursor import Cursor, State
+from keepset.core.cursor import Cursor, Standstill, State
 from keepset.core.node import UNKNOWN, Node, must_run, stage
 from keepset.core.parameter import parameter, upstream
 from keepset.core.run import Run
@@ -14,13 +14,19 @@ from keepset.core.secrets import Mask
 from keepset.core.spec import Spec
 from keepset.core.warn import warn_user
 from keepset.errors import (
+    CardinalityError,
     FingerprintError,
+    InvalidArgumentError,
+    NewerFormatError,
+    NotAddressableError,
     PendingSnapshotError,
     SnapshotMismatchError,
     SnapshotMissingError,
     StateError,
+    UnknownSpecError,
+    WorkerDiedError,
 )
-from keepset.nodes.row_loop import ends_source, is_of_the_program
+from keepset.nodes.row_loop import ends_source, is_explained, is_of_the_program
 
 _log = logging.getLogger("keepset")
 # Errors of a program, not of its data: each element would raise them, and an empty dataset would be
@@ -39,6 +45,15 @@ _PROGRAMMING_ERRORS = (
     SnapshotMissingError,
     StateError,
 )
+# Errors of the pipeline, unless a function raised them for an element.
+_PIPELINE_ERRORS = (
+    CardinalityError,
+    InvalidArgumentError,
+    NewerFormatError,
+    NotAddressableError,
+    UnknownSpecError,
+    WorkerDiedError,
+)
 _SAID_ALOUD = 5
 
 
@@ -48,8 +63,9 @@ class IgnoreErrors(Node):
 
     NameError, AttributeError, ImportError, SyntaxError, MemoryError and RecursionError pass: they
     say that the program is wrong, or the machine too small, and not the element. So do errors of a
-    snapshot stage that cannot be used at all, and of functions that take another number of
-    arguments, or return what no stage can use.
+    snapshot stage that cannot be used at all, of functions that take another number of
+    arguments or return what no stage can use, and of the pipeline itself, such as WorkerDiedError
+    and CardinalityError. Any other error passes if the input raises again without having moved.
     """
 
     parent: Node = upstream()
@@ -71,6 +87,8 @@ class _IgnoreErrorsCursor(Cursor):
     def __init__(self, node: IgnoreErrors, parent: Cursor) -> None:
         self._node, self._parent = node, parent
         self._given = self._skipped = 0
+        self._standstill = Standstill(parent)
+        self._has_failed = False  # since the last element
         self._has_ended = False
 
     def read(self, max_rows: int) -> Chunk:
@@ -80,13 +98,20 @@ class _IgnoreErrorsCursor(Cursor):
             except _PROGRAMMING_ERRORS:
                 raise
             except Exception as error:
-                if is_of_the_program(error):
+                if is_of_the_program(error) or _is_of_the_pipeline(error):
                     raise
+                if self._standstill.is_reached():
+                    error.add_note(_standstill_text(self._node.title))
+                    raise
+                self._has_failed = True
                 self._log_skipped(error)
                 if ends_source(error):
                     warn_user(_ended_text(self._node.title, self._given + self._skipped, error))
                 self._skipped += 1
                 continue
+            if self._has_failed:
+                self._has_failed = False
+                self._standstill.forget()
             self._given += len(chunk)
             if not len(chunk):
                 self._end()
@@ -119,6 +144,14 @@ class _IgnoreErrorsCursor(Cursor):
 
     def close(self) -> None:
         self._parent.close()
+
+
+def _is_of_the_pipeline(error: Exception) -> bool:
+    return isinstance(error, _PIPELINE_ERRORS) and not is_explained(error)
+
+
+def _standstill_text(title: str) -> str:
+    return f"{title} raises this error because it came twice without an element being passed"
 
 
 def _ended_text(title: str, element: int, error: Exception) -> str:

@@ -378,6 +378,11 @@ def ends_source(error: Exception) -> bool:
     return bool(getattr(error, "keepset_ends_source", False))
 
 
+def is_explained(error: BaseException) -> bool:
+    """Whether an error is known to be about an element, which a function was called with."""
+    return hasattr(error, "__keepset_explained__")
+
+
 def is_of_the_program(error: BaseException) -> bool:
     """Whether a function could not be called, or returned what no stage can use."""
     return isinstance(error, ResultError) or hasattr(error, "__keepset_call__")

@@ -10,14 +10,13 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from keepset.core.chunk import Chunk, concat
 from keepset.core.column import Column, are_alike
-from keepset.core.cursor import Cursor, Lookup, State
+from keepset.core.cursor import Cursor, Lookup, Standstill, State
 from keepset.core.dtypes import Array
 from keepset.core.node import UNKNOWN, Node, stage
 from keepset.core.parameter import upstream
@@ -208,9 +207,13 @@ class _ShuffleCursor(Cursor):
 
 def _read_past_errors(cursor: Cursor) -> Chunk:
     """Elements that failed were never in the buffer, and their errors have been raised before."""
+    standstill = Standstill(cursor)
     while True:
-        with suppress(Exception):
+        try:
             return cursor.read(_FILL_ROWS)
+        except Exception:
+            if standstill.is_reached():
+                raise
 
 
 class _History:

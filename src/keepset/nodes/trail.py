@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from keepset.core.chunk import EMPTY, Chunk, concat
-from keepset.core.cursor import Cursor, State
+from keepset.core.cursor import Cursor, Standstill, State
 
 # A place is noted at most this often, so that noting it costs under one per cent.
 _NOTE_INTERVAL_S = 0.001
@@ -34,6 +34,8 @@ class Trail:
         self._places: list[_Place] = []
         self._noted_at = 0.0
         self._failed = False
+        self._standstill = Standstill(cursor)
+        self.stands_still = False  # whether the last error was raised where the one before it was
         self._ahead = 0  # where the cursor itself stands
 
     @property
@@ -49,11 +51,22 @@ class Trail:
         try:
             chunk = self._cursor.read(max_rows)
         except Exception:
-            self._ahead += 1
-            self._failed = True
+            self._count_failed()
             raise
-        self._ahead += len(chunk)
+        self._go_on(len(chunk))
         return chunk
+
+    def _count_failed(self) -> None:
+        # A second error at the same place is not another element.
+        self.stands_still = self._standstill.is_reached()
+        self._ahead += not self.stands_still
+        self._failed = True
+
+    def _go_on(self, rows: int) -> None:
+        self._ahead += rows
+        if self.stands_still or self._places[-1].after_failure:
+            self.stands_still = False
+            self._standstill.forget()
 
     def _note(self) -> None:
         # A place right behind each failed element makes sure that none lies on the way from a
@@ -81,10 +94,9 @@ class Trail:
         try:
             skipped = self._cursor.skip(count - given)
         except Exception:
-            self._ahead += 1
-            self._failed = True
+            self._count_failed()
             raise
-        self._ahead += skipped
+        self._go_on(skipped)
         return given + skipped
 
     def replay(self, stop: int) -> Iterator[tuple[int, Chunk]]:
@@ -96,6 +108,8 @@ class Trail:
             try:
                 chunk = self.read(min(stop - first, _REPLAY_ROWS))
             except Exception:
+                if self.stands_still:
+                    raise
                 continue
             if not len(chunk):
                 return

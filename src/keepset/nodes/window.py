@@ -80,6 +80,7 @@ class _WindowCursor(Cursor):
         # What was read and is still needed, by the position of its first row. An element that
         # failed is kept as its error: every window that would hold it fails, as in TensorFlow.
         self._held: deque[tuple[int, Chunk | Exception]] = deque()
+        self._obstacle: Exception | None = None  # an error that the parent does not go on behind
         self._ended = False
 
     def read(self, max_rows: int) -> Chunk:
@@ -98,6 +99,9 @@ class _WindowCursor(Cursor):
                 raise
             windows.append(window)
             self._advance()
+        if self._obstacle is not None and not windows:
+            error, self._obstacle = self._obstacle, None
+            raise error
         return Chunk.from_rows(windows) if windows else EMPTY
 
     def _fill(self, stop: int) -> None:
@@ -108,6 +112,9 @@ class _WindowCursor(Cursor):
             try:
                 chunk = self._parent.read(stop - position)
             except Exception as error:
+                if self._parent.stands_still:
+                    self._obstacle = error
+                    return
                 self._held.append((position, error))
                 continue
             self._ended = not len(chunk)

@@ -77,6 +77,11 @@ class _ZipCursor(Cursor):
             try:
                 chunk = parent.read(wanted)
             except Exception:
+                if parent.stands_still:
+                    # No element has failed, so none has lost its partners.
+                    for earlier, part in zip(self._parents, parts, strict=False):
+                        earlier.unread(part)
+                    raise
                 # The partners of the failed element go with it, so that the rest stays aligned.
                 for earlier, part in zip(self._parents, parts, strict=False):
                     earlier.unread(part[1:])

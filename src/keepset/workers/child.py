@@ -69,6 +69,9 @@ def _answer(compute: Any, chunk: Any, position: int, announce: Any) -> Any:
 
 
 def _sendable(error: BaseException) -> Any:
-    trace = "".join(traceback.format_tb(error.__traceback__))
+    has_others = error.__cause__ or error.__context__ or isinstance(error, BaseExceptionGroup)
+    # The text of an error on its own is shown by the error.
+    lines = traceback.format_exception(error) if has_others else None
+    trace = "".join(lines or traceback.format_tb(error.__traceback__))
     error.add_note(f"in a worker process, where the traceback was:\n{trace.rstrip()}")
     return portable(error)

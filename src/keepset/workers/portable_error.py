@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
 from keepset.workers.pickling import dumps
+
+# Errors behind errors, and groups in groups, are sent up to this depth.
+_DEEPEST = 20
 
 
 def portable(error: BaseException) -> Any:
@@ -14,18 +18,49 @@ def portable(error: BaseException) -> Any:
 
     A class of the user's script cannot be imported here, so it goes by value; the process that
     sent it recognizes it as its own class. An error that cannot be pickled, or whose constructor
-    makes another text of ``args``, is rebuilt without a call of its constructor.
+    makes another text of ``args``, is rebuilt without a call of its constructor. Its cause, its
+    context and the members of a group are sent in the same way, each on its own.
     """
+    return _portable(error, 1, {id(error)})
+
+
+def _portable(error: BaseException, depth: int, linked: set[int]) -> _Portable:
     error.__traceback__ = None
+    # First, because they may add a note to the error.
+    chain = _portable_chain(error, depth, linked)
+    members = None
+    if isinstance(error, BaseExceptionGroup) and depth < _DEEPEST:
+        members = [_portable(member, depth + 1, linked) for member in error.exceptions]
     try:
-        pickled = _pickled(error)
+        pickled = _pickled(error) if members is None else _pickled_group(error, members)
     except Exception as reason:  # any class may fail in any way when it is rebuilt
         _note_failure(error, reason)
         pickled = None
     text = type(error).__name__
     with suppress(Exception):
         text += f": {error}"
-    return _Portable(pickled, text, getattr(error, "__notes__", ()))
+    return _Portable(pickled, text, getattr(error, "__notes__", ()), chain)
+
+
+def _portable_chain(error: BaseException, depth: int, linked: set[int]) -> tuple[Any, ...]:
+    cause = _portable_link(error, error.__cause__, depth, linked)
+    context = None
+    if error.__context__ is not error.__cause__:
+        context = _portable_link(error, error.__context__, depth, linked)
+    return cause, context, error.__suppress_context__
+
+
+def _portable_link(
+    error: BaseException, link: BaseException | None, depth: int, linked: set[int]
+) -> _Portable | None:
+    # Once each, as in a traceback: there may be cycles, and many ways to one error.
+    if link is None or id(link) in linked:
+        return None
+    if depth >= _DEEPEST:
+        error.add_note("(the errors behind this one stayed in the worker: they are too many)")
+        return None
+    linked.add(id(link))
+    return _portable(link, depth + 1, linked)
 
 
 class _Portable:
@@ -38,7 +73,15 @@ class _Portable:
         return _arrived, self._facts
 
 
-def _arrived(pickled: bytes | None, text: str, notes: list[str]) -> Any:
+def _arrived(pickled: bytes | None, text: str, notes: list[str], chain: tuple[Any, ...]) -> Any:
+    error = _without_chain(pickled, text, notes)
+    cause, context, is_context_hidden = chain
+    error.__cause__, error.__context__ = cause, cause if context is None else context
+    error.__suppress_context__ = is_context_hidden
+    return error
+
+
+def _without_chain(pickled: bytes | None, text: str, notes: list[str]) -> Any:
     stand_in = RuntimeError(text)
     for note in notes:
         stand_in.add_note(note)
@@ -65,11 +108,17 @@ def _pickled(error: BaseException) -> bytes:
     return pickled
 
 
+def _pickled_group(error: Any, members: list[_Portable]) -> bytes:
+    pickled = dumps(_Rebuilt(error, (error.message, members)), None)
+    pickle.loads(pickled)
+    return pickled
+
+
 class _Rebuilt:
     """Unpickles as the error: its class, and those of its arguments and attributes that can be."""
 
-    def __init__(self, error: BaseException) -> None:
-        arguments = list(error.args)
+    def __init__(self, error: BaseException, arguments: Sequence[Any] | None = None) -> None:
+        arguments = list(error.args if arguments is None else arguments)
         for place, argument in enumerate(arguments):
             if reason := _obstacle(argument):
                 arguments[place] = repr(argument)
@@ -102,8 +151,8 @@ def _note_loss(error: BaseException, part: str, instead: str, reason: Exception)
 
 
 def _made_anew(kind: type[BaseException], arguments: tuple[Any, ...], state: dict[str, Any]) -> Any:
-    error = kind.__new__(kind, *arguments)
     builtin: Any = next(base for base in kind.__mro__ if base.__module__ == "builtins")
+    error = builtin.__new__(kind, *arguments)
     with suppress(Exception):  # it may have been given other arguments than these
         builtin.__init__(error, *arguments)
     error.args = arguments
