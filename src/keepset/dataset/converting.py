@@ -126,7 +126,14 @@ def _keep(
             f"{store.url} holds {', '.join(others) if others != [''] else 'a dataset'} already; "
             "convert to another path, or remove it first with `keepset rm`"
         )
-    kept = ds.snapshot(path, compression, fingerprint=name, progress=progress, **options)
+    kept = ds.snapshot(
+        path,
+        compression,
+        fingerprint=name,
+        on_write_error="raise",
+        progress=progress,
+        **options,
+    )
     for _ in chunks_of(node_of(kept)):
         pass
     return len(Dataset.load(path, **options))

@@ -112,12 +112,13 @@ class MultipartUpload(ObjectWriter):
 
     def _begin(self, part: memoryview) -> None:
         """Begin the upload, with its first part; again if the answer breaks off."""
-        again = _begins()
+        again: Iterator[None] | None = None
         while True:
             try:
                 self._upload.write(part)
                 return
             except Exception as error:
+                again = again or _begins(failed("write", self.url, error))
                 if not _broke_off(error) or next(again, again) is again:
                     raise
             # The upload that may be open now was named in the answer. It stays, without parts.
@@ -193,11 +194,11 @@ class MultipartUpload(ObjectWriter):
             raise failed("write", self.url, error) from error
 
 
-def _begins() -> Iterator[None]:
+def _begins(reason: Exception) -> Iterator[None]:
     for pause in _PAUSES_S:
         time.sleep(pause)
         yield
-    yield from pauses()
+    yield from pauses(reason)
 
 
 def _broke_off(error: Exception) -> bool:
