@@ -16,6 +16,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -665,3 +666,27 @@ def test_columns_are_listed_a_few_times_however_many_there_are(
     path = written(tmp_path, f"{','.join(names)}\n{','.join(['7'] * 400)}\n")
     assert list(ks.read_csv(path).element_spec) == names
     assert listed.count("column_names") < 10
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "arrow", "json_lines"])
+def test_a_column_without_a_name_is_written_without_one(tmp_path: Path, kind: str) -> None:
+    """As the index is in a table of pandas; a column called value is another one."""
+    (tmp_path / "in.csv").write_text(",value,x\n0,5,6\n1,7,8\n")
+    ds, path = ks.read_csv(tmp_path / "in.csv"), tmp_path / f"out.{kind}"
+    getattr(ds, f"write_{kind}")(path)
+    found = getattr(ks, f"read_{kind}")(path)
+    assert list(found) == list(ds) == [{"": 0, "value": 5, "x": 6}, {"": 1, "value": 7, "x": 8}]
+    assert list(getattr(ks, f"read_{kind}")(path, columns=[""])) == [{"": 0}, {"": 1}]
+    if kind == "csv":
+        assert path.read_text() == '"","value","x"\n0,5,6\n1,7,8\n'
+    if kind == "parquet":
+        assert pq.read_schema(path).names == ["", "value", "x"]  # as others see it
+
+
+def test_two_columns_of_one_name_are_not_written(tmp_path: Path) -> None:
+    ds = ks.Dataset.from_tensors({"a.b": 1, "a": {"b": 2}})
+    with pytest.raises(ks.ElementError, match=r"'a\.b' cannot be written: 2 columns .* map"):
+        ds.write_csv(tmp_path / "out.csv")
+    with pytest.raises(ks.ElementError, match=r"'1' cannot be written: 2 entries .* map"):
+        ks.Dataset.from_tensors({1: 2, "1": 3}).write_json_lines(tmp_path / "out.jsonl")
+    assert list(tmp_path.iterdir()) == []

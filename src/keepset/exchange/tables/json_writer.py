@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from json.encoder import encode_basestring
 from typing import Any, BinaryIO
@@ -135,6 +136,9 @@ def _form(structure: Structure, places: Iterator[int]) -> tuple[str, list[int]]:
     if structure.kind == "none":
         return "null", []
     keys = list(structure.keys or range(len(structure.children)))
+    for name, count in Counter(map(str, keys)).items():
+        if count > 1:  # such as 1 and "1"
+            raise unfit(repr(name), f"{count} entries would be called so; rename them with map")
     parts = {key: _form(child, places) for key, child in zip(keys, structure.children, strict=True)}
     order = structure.record if isinstance(structure.record, tuple) else keys
     entries = [f"{encode_basestring(str(key)).replace('%', '%%')}:{parts[key][0]}" for key in order]
