@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.cli.commands import answer, answer_json, complaint, numbers
@@ -12,6 +16,7 @@ from tests.cli.commands import answer, answer_json, complaint, numbers
 import keepset as ks
 from keepset.exchange.tensorflow import record_writer
 from keepset.exchange.tensorflow.part_file import PartFile
+from keepset.snapshot import beginning
 
 KINDS = ("keepset", "tensorflow", "tfrecord")
 
@@ -165,9 +170,57 @@ def test_what_a_killed_process_left_is_gone_on_with(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["f"]
 
 
+@pytest.mark.parametrize("to", KINDS)
+def test_a_full_disk_is_one_line_that_names_the_file(
+    to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    numbers(50).save(tmp_path / "a")
+    target = place(tmp_path, to)
+
+    call: Any = {"keepset": os.writev, "tensorflow": os.fsync, "tfrecord": os.fsync}[to]
+
+    def full(*arguments: Any) -> Any:
+        if to == "keepset" and threading.current_thread() is threading.main_thread():
+            return call(*arguments)  # there is room for the first small files
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(beginning, "_PATIENCE_S", 0.2)
+        patched.setattr(os, call.__name__, full)
+        said = complaint("convert", tmp_path / "a", target, "--to", to)
+    assert said.startswith(f"error: cannot write {target}")
+    assert "No space left on device; free some space and run again" in said
+    assert len(said.splitlines()) == 1
+    if to == "keepset":  # which waits for room, and says so at once
+        assert "No space left on device" in caplog.text
+        assert "trying again for up to" in caplog.text
+    answer("convert", tmp_path / "a", target, "--to", to)
+
+
 def test_other_commands_say_what_to_do_with_files_of_tensorflow(tmp_path: Path) -> None:
     ks.save(numbers(3), tmp_path, format="tensorflow")
     assert f"keepset convert {tmp_path} TARGET" in complaint("cat", tmp_path)
+
+
+@pytest.mark.parametrize("to", KINDS)
+def test_what_is_there_is_not_written_over(to: str, tmp_path: Path) -> None:
+    numbers(5).save(tmp_path / "a")
+    numbers(6).save(tmp_path / "b")
+    target = place(tmp_path, to)
+    answer("convert", tmp_path / "a", target, "--to", to)
+    said = complaint("convert", tmp_path / "b", target, "--to", to)
+    assert str(target) in said
+    assert "already; convert to another path, or remove it first" in said
+    if to == "tfrecord":
+        assert len(list(ks.TFRecordDataset(target))) == 5
+        (tmp_path / "c-00001-of-00002.tfrecord").write_text("of another program")
+        said = complaint(
+            "convert", tmp_path / "a", tmp_path / "c.tfrecord", "--to", to, "--shards", 2
+        )
+        assert "c-00001-of-00002.tfrecord is there already" in said
+        assert (tmp_path / "c-00001-of-00002.tfrecord").read_text() == "of another program"
+    else:
+        assert len(list(ks.load(target))) == 5
 
 
 def test_mistakes_are_named(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,24 +27,60 @@ rows = ks.Dataset.range(3000).map(lambda i: {"v": random.random(), "w": random.r
 numbers = ks.Dataset.range(200_000).map(lambda i: {"v": random.random()})
 lines = ks.Dataset.range(200_000).map(lambda i: str(random.random()))
 kind, path = sys.argv[1:]
-ds = {"csv": numbers, "text": lines}.get(kind, rows)
+records = rows.map(lambda row: row["w"].tobytes())
+pictures = ks.Dataset.range(3).map(lambda i: random.integers(0, 256, (900, 900, 3), np.uint8))
+kinds = {"csv": numbers, "text": lines, "images": pictures, "raw": records}
+kinds |= {"npy": rows.map(lambda row: row["w"])}
+ds = kinds.get(kind, rows)
+writers = {
+    "cache": lambda: list(ds.cache(path)),
+    "tensorflow": lambda: ds.save(path, format="tensorflow"),
+    "npz compressed": lambda: ds.write_npz(path, compressed=True),
+    "tfrecord GZIP": lambda: ds.write_tfrecord(path, "GZIP"),
+    "raw": lambda: ds.write_tfrecord(path),
+}
 try:
-    getattr(ds, f"write_{kind}")(path)
+    writers.get(kind, lambda: getattr(ds, f"write_{kind}")(path))()
 except ks.StorageError as error:
     print(error)
 """
 
 
-@pytest.mark.parametrize(
-    "kind", ["arrow", "csv", "hdf5", "json_lines", "parquet", "text", "webdataset"]
-)
+FULL_KINDS = [
+    *("arrow", "cache", "csv", "hdf5", "images", "json_lines", "npy", "npz", "npz compressed"),
+    *("parquet", "raw", "tensorflow", "text", "tfrecord", "tfrecord GZIP"),
+    "webdataset",
+]
+
+
+@pytest.mark.parametrize("kind", FULL_KINDS)
 def test_a_full_disk_is_an_error_that_names_the_file(tmp_path: Path, kind: str) -> None:
     path = str(tmp_path / f"some.{kind}")
     ended = subprocess.run(
-        [sys.executable, "-c", FULL, kind, path], capture_output=True, text=True, timeout=100
+        [sys.executable, "-W", "always::ResourceWarning", "-c", FULL, kind, path],
+        capture_output=True,
+        text=True,
+        timeout=100,
     )
     assert ended.returncode == 0, ended.stderr
+    assert ended.stderr == ""
     assert f"cannot write {path}" in ended.stdout
+    assert "use another one" in ended.stdout
+    assert [file for file in tmp_path.rglob("*") if file.is_file()] == []
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
+def test_a_full_disk_hides_no_error_behind_what_is_left_to_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        tempfile,
+        "TemporaryFile",
+        lambda **_: open("/dev/full", "r+b"),  # noqa: SIM115
+    )
+    ds = ks.Dataset.range(3000).map(lambda i: {"v": i, "w": np.zeros(100)})
+    with pytest.raises(ks.StorageError, match=f"cannot write {tmp_path}/some.npz: No space.*free"):
+        ds.write_npz(tmp_path / "some.npz")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -24,7 +24,12 @@ from keepset.core.random import Randomness
 from keepset.core.run import look, start
 from keepset.core.spec import TensorSpec
 from keepset.core.structure import LEAF, tuple_of
-from keepset.errors import CorruptCacheError, InvalidArgumentError, NotAddressableError
+from keepset.errors import (
+    CorruptCacheError,
+    InvalidArgumentError,
+    NotAddressableError,
+    StorageError,
+)
 from keepset.format.chunk_file import ChunkFileReader, ChunkFileWriter
 from keepset.nodes import cache_store
 from keepset.nodes.batch import Batch
@@ -547,7 +552,7 @@ def test_a_full_disk_loses_no_element(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(cache_store, "_GROUP_ROWS", 3)
     monkeypatch.setattr(ChunkFileWriter, "append", full)
     it = iterate(kept)
-    with pytest.raises(OSError, match="No space") as caught:
+    with pytest.raises(StorageError, match=f"cannot write {tmp_path}/c: No space.*free") as caught:
         list(it)
     assert "nothing is kept" in caught.value.__notes__[0]
     assert os.listdir(tmp_path) == []

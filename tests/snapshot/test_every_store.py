@@ -406,6 +406,29 @@ def test_a_pass_goes_on_when_its_bucket_refuses(
     proxy.close()
 
 
+@pytest.mark.parametrize("kind", ["CreateMultipartUpload", "CompleteMultipartUpload"])
+def test_an_answer_that_breaks_off_once_is_not_noticed(
+    s3_url: str, s3_endpoint: str, kind: str, part_bytes: Callable[[int], None]
+) -> None:
+    part_bytes(4096)
+    proxy = S3Proxy(s3_endpoint)
+    options: Any = {"endpoint": proxy.endpoint, "chunk_bytes": CHUNK}
+    ds = ks.Dataset.range(300).map(lambda x: np.full(64, x))
+    for number, url in enumerate((f"{s3_url}/saved", f"{s3_url}/snapshot")):
+        proxy.seen.clear()
+        proxy.rule = lambda seen, count: "half" if (seen, count) == (kind, 0) else None
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            if number == 0:
+                ds.save(url, None, **options)
+            else:
+                list(ds.snapshot(url, None, **options))
+                assert ks.explain(ds, url).hit
+        assert proxy.seen[kind]
+        assert bits(tuple(ks.load(url))) == bits(tuple(ds))
+    proxy.close()
+
+
 @pytest.mark.slow
 def test_a_pass_waits_for_a_bucket_that_comes_back(
     s3_url: str, s3_endpoint: str, monkeypatch: pytest.MonkeyPatch

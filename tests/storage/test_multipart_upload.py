@@ -17,6 +17,7 @@ from tests.storage.s3_proxy import Rule, S3Proxy, uploads_at
 from keepset.errors import StorageError
 from keepset.storage import Store, multipart_upload, open_store
 from keepset.storage.multipart_upload import PARTS_AT_ONCE
+from keepset.storage.patience import Patience
 
 REAL_PART_BYTES = multipart_upload.PART_BYTES
 PART_BYTES = 64 << 10  # small, to be quick
@@ -153,15 +154,75 @@ def test_a_fault_that_stays_is_an_error_and_leaves_nothing(
     assert s3.read("x") == data
 
 
-def test_a_completion_without_an_answer_is_whole_and_unclear(
-    proxy: S3Proxy, s3: Store, left: Callable[[], list[str]]
+@pytest.mark.parametrize("fault", ["half", "short"])
+def test_an_upload_is_begun_again_if_the_answer_breaks_off(
+    proxy: S3Proxy, s3: Store, left: Callable[[], list[str]], fault: str
 ) -> None:
-    proxy.rule = fails("CompleteMultipartUpload", "unanswered", ALWAYS)
-    data = parts_of(2)
-    with pytest.raises(StorageError, match="if the object is there, it is whole"):
+    proxy.rule = fails("CreateMultipartUpload", fault, range(2))
+    data = parts_of(3)
+    write(s3, data)
+    assert proxy.seen["CreateMultipartUpload"] == 3
+    assert s3.read("x") == data
+    assert len(left()) == 2  # without parts, for the rule of the bucket
+
+
+@pytest.mark.parametrize("fault", ["half", "short"])
+def test_an_upload_that_never_begins_is_an_error(
+    proxy: S3Proxy, s3: Store, fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(multipart_upload, "_PAUSES_S", (0.0, 0.0))
+    proxy.rule = fails("CreateMultipartUpload", fault, ALWAYS)
+    with pytest.raises(StorageError, match=f"cannot write {s3.object_url('x')}"):
+        write(s3, parts_of(3))
+    assert proxy.seen["CreateMultipartUpload"] == 3
+    assert not s3.exists("x")
+
+
+def test_a_writer_with_patience_begins_an_upload_more_often(
+    proxy: S3Proxy, s3: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(multipart_upload, "_PAUSES_S", (0.0,))
+    proxy.rule = fails("CreateMultipartUpload", "half", range(4))
+    data = parts_of(1)
+    with Patience(60).here():
         write(s3, data)
     assert s3.read("x") == data
+
+
+@pytest.mark.parametrize("at", [ONCE, ALWAYS])
+@pytest.mark.parametrize("abort", [None, "204"])
+@pytest.mark.parametrize("fault", ["half", "short", "unanswered"])
+def test_a_completion_whose_answer_is_lost_has_written_the_object(
+    proxy: S3Proxy, s3: Store, left: Callable[[], list[str]], fault: str, abort: str, at: range
+) -> None:
+    completion = fails("CompleteMultipartUpload", fault, at)
+    proxy.rule = lambda seen, number: (
+        abort if seen == "AbortMultipartUpload" else completion(seen, number)
+    )
+    data = parts_of(2)
+    s3.put("x", bytes(len(data)))
+    write(s3, data)
+    assert s3.read("x") == data
     assert left() == []
+
+
+@pytest.mark.parametrize("fault", ["404", "500"])
+def test_an_object_of_the_same_size_is_not_taken_for_the_one_that_failed(
+    proxy: S3Proxy, s3: Store, fault: str
+) -> None:
+    """After a completion that was refused, and an upload that was gone."""
+    old, new = parts_of(2), parts_of(2)[::-1]
+    write(s3, old)
+    faults = {"CompleteMultipartUpload": fault, "AbortMultipartUpload": "404"}
+    proxy.rule = lambda seen, number: faults.get(seen)
+    with pytest.raises(StorageError, match=f"cannot write {s3.object_url('x')}"):
+        write(s3, new)
+    proxy.rule = None
+    s3.put("x", old)  # as another program would write it
+    proxy.rule = lambda seen, number: faults.get(seen)
+    with pytest.raises(StorageError, match="cannot tell whether"):
+        write(s3, new)
+    assert s3.read("x") == old
 
 
 @pytest.mark.parametrize("before", [None, b"another size"])

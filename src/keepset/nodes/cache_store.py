@@ -25,6 +25,7 @@ from keepset.core.structure import Structure, structure_of
 from keepset.errors import ElementError, InvalidArgumentError
 from keepset.format.chunk_file import ChunkFileReader, ChunkFileWriter, file_identity
 from keepset.format.columns import read_only
+from keepset.storage.failures import failed, is_full, writing
 
 # Rows that come in small portions are kept in groups of about this size.
 _GROUP_BYTES = 1 << 20
@@ -185,6 +186,8 @@ class FileStore:
             os.makedirs(os.path.dirname(self.path) or ".", exist_ok=True)
             return _FileKeeper(self, ChunkFileWriter(self.path))
         except OSError as error:
+            if is_full(error):
+                raise failed("write", self.path, error) from error
             raise self._unusable("write", error) from error
 
     def _unusable(self, verb: str, error: OSError) -> InvalidArgumentError:
@@ -209,11 +212,13 @@ class _FileKeeper(Keeper):
 
     def _put(self, chunk: Chunk) -> None:
         self._store.note_structure(chunk.structure)
-        self._writer.append(chunk)
+        with writing(self._store.path):
+            self._writer.append(chunk)
 
     def _publish(self, origin: Origin, replaces: bool) -> None:
         if replaces or not os.path.exists(self._store.path):
-            self._writer.commit(origin)
+            with writing(self._store.path):
+                self._writer.commit(origin)
         else:
             self.discard()
 

@@ -10,6 +10,7 @@ from contextlib import suppress
 from functools import cache
 from typing import Any
 
+from keepset.storage.failures import failed
 from keepset.storage.patience import is_passing, pauses
 from keepset.storage.store import TEMPORARY, BytesLike
 
@@ -60,7 +61,7 @@ class TemporaryFile:
                 count = _write_together(self._descriptor, rest)
             except OSError as error:
                 # What was written stays, so the rest may follow when there is room again.
-                waiting = waiting or pauses()
+                waiting = waiting or pauses(failed("write", self.path, error))
                 if not is_passing(error) or next(waiting, waiting) is waiting:
                     raise
                 continue

@@ -32,7 +32,7 @@ _HINTS = {
 }
 
 
-def is_full(error: StorageError) -> bool:
+def is_full(error: OSError) -> bool:
     """Whether there was no room left to write something."""
     return error.errno in (errno.ENOSPC, errno.EDQUOT)
 

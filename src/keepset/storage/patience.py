@@ -8,6 +8,7 @@ switched on for a thread, by the one who starts it.
 from __future__ import annotations
 
 import errno
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +18,8 @@ from typing import Final, TypeVar
 from keepset.errors import StorageError
 
 T = TypeVar("T")
+
+_log = logging.getLogger("keepset")
 
 # What may be over after a while. Not what a failed sync says: after it the system has forgotten
 # what was not written, and a second sync would succeed all the same.
@@ -35,6 +38,7 @@ class Patience:
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self._over = threading.Event()
+        self._has_said = False
 
     def end(self) -> None:
         """Fail at once from now on: a thread that waits between two tries makes its last one."""
@@ -49,8 +53,11 @@ class Patience:
         finally:
             _thread.patience = None
 
-    def pauses(self) -> Iterator[None]:
-        """Wait a little longer each time, until it is enough."""
+    def pauses(self, reason: Exception) -> Iterator[None]:
+        """Wait a little longer each time, until it is enough; the first wait is logged."""
+        if self.seconds > 0 and not self._has_said:
+            self._has_said = True
+            _log.warning("%s; trying again for up to %.0f s", reason, self.seconds)
         until, pause = time.monotonic() + self.seconds, _FIRST_PAUSE_S
         while not self._over.is_set() and (left := until - time.monotonic()) > 0:
             self._over.wait(min(pause, left))
@@ -58,10 +65,10 @@ class Patience:
             pause = min(2 * pause, _LONGEST_PAUSE_S)
 
 
-def pauses() -> Iterator[None]:
+def pauses(reason: Exception) -> Iterator[None]:
     """The pauses between two tries of a call of this thread; there are none without patience."""
     patience: Patience | None = getattr(_thread, "patience", None)
-    return iter(()) if patience is None else patience.pauses()
+    return iter(()) if patience is None else patience.pauses(reason)
 
 
 def is_passing(error: OSError) -> bool:
@@ -76,6 +83,6 @@ def patiently(call: Callable[[], T]) -> T:
         try:
             return call()
         except StorageError as error:
-            waiting = waiting or pauses()
+            waiting = waiting or pauses(error)
             if not is_passing(error) or next(waiting, waiting) is waiting:
                 raise

@@ -16,6 +16,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -665,3 +666,74 @@ def test_columns_are_listed_a_few_times_however_many_there_are(
     path = written(tmp_path, f"{','.join(names)}\n{','.join(['7'] * 400)}\n")
     assert list(ks.read_csv(path).element_spec) == names
     assert listed.count("column_names") < 10
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "arrow", "json_lines"])
+def test_a_column_without_a_name_is_written_without_one(tmp_path: Path, kind: str) -> None:
+    """As the index is in a table of pandas; a column called value is another one."""
+    (tmp_path / "in.csv").write_text(",value,x\n0,5,6\n1,7,8\n")
+    ds, path = ks.read_csv(tmp_path / "in.csv"), tmp_path / f"out.{kind}"
+    getattr(ds, f"write_{kind}")(path)
+    found = getattr(ks, f"read_{kind}")(path)
+    assert list(found) == list(ds) == [{"": 0, "value": 5, "x": 6}, {"": 1, "value": 7, "x": 8}]
+    assert list(getattr(ks, f"read_{kind}")(path, columns=[""])) == [{"": 0}, {"": 1}]
+    if kind == "csv":
+        assert path.read_text() == '"","value","x"\n0,5,6\n1,7,8\n'
+    if kind == "parquet":
+        assert pq.read_schema(path).names == ["", "value", "x"]  # as others see it
+
+
+def test_two_columns_of_one_name_are_not_written(tmp_path: Path) -> None:
+    ds = ks.Dataset.from_tensors({"a.b": 1, "a": {"b": 2}})
+    with pytest.raises(ks.ElementError, match=r"'a\.b' cannot be written: 2 columns .* map"):
+        ds.write_csv(tmp_path / "out.csv")
+    with pytest.raises(ks.ElementError, match=r"'1' cannot be written: 2 entries .* map"):
+        ks.Dataset.from_tensors({1: 2, "1": 3}).write_json_lines(tmp_path / "out.jsonl")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_header_in_another_encoding_says_what_to_pass(tmp_path: Path) -> None:
+    path = tmp_path / "some.csv"
+    path.write_bytes("née,b\n1,2\n".encode("latin-1"))
+    with pytest.raises(ks.CorruptRecordError, match=r'line 1: .*0xe9.*encoding="latin-1"'):
+        list(ks.read_csv(path))
+    assert list(ks.read_csv(path, encoding="latin-1")) == [{"née": 1, "b": 2}]
+
+
+@pytest.mark.parametrize(
+    ("rows", "given", "advised"),
+    [
+        (["18446744073709551615", "-1"], None, "string"),
+        (["18446744073709551615", "-1"], "uint64", "string"),
+        (["5", "-1"], "uint64", "int64"),
+        (["5", "18446744073709551615"], "int64", "uint64"),
+        (["-1", "5"], "uint8", "int64"),
+        (["5", "300"], "int8", "int64"),
+    ],
+)
+def test_the_type_that_is_advised_holds_all_rows(
+    tmp_path: Path, rows: list[str], given: str | None, advised: str
+) -> None:
+    path = written(tmp_path, "\n".join(["a", *rows]))
+    with pytest.raises(ks.CorruptRecordError, match="the type of the column") as caught:
+        list(ks.read_csv(path, types=None if given is None else {"a": given}))
+    assert f"types={{'a': '{advised}'}}" in str(caught.value)
+    assert len(list(ks.read_csv(path, types={"a": advised}))) == 2
+
+
+@pytest.mark.parametrize(("dtype", "most"), [("float16", "65504"), ("float32", "3.4028235e+38")])
+@pytest.mark.parametrize("kind", ["csv", "json_lines", "parquet"])
+def test_a_number_beyond_the_range_of_a_given_type_is_named(
+    tmp_path: Path, kind: str, dtype: str, most: str
+) -> None:
+    path = tmp_path / "some"
+    ds = ks.Dataset.from_tensor_slices({"a": [1.0, 1e300]})
+    getattr(ds, f"write_{kind}")(path)
+    read = getattr(ks, f"read_{kind}")
+    reason = rf"'a' has 1e\+300, which cannot become {dtype} .*to {re.escape(most)}\)"
+    with pytest.raises(ks.ElementError, match=reason):
+        list(read(path, types={"a": dtype}))
+    if kind != "json_lines":  # which has no infinite numbers
+        ks.Dataset.from_tensor_slices({"a": [1.0, np.inf]}).map(dict).save(tmp_path / "inf")
+        getattr(ks.load(tmp_path / "inf"), f"write_{kind}")(path)
+        assert [float(x["a"]) for x in read(path, types={"a": dtype})] == [1.0, np.inf]

@@ -7,6 +7,7 @@ import shutil
 import struct
 import tempfile
 import zipfile
+from contextlib import suppress
 from typing import Any, BinaryIO, Final
 
 from keepset.core.chunk import Chunk
@@ -140,4 +141,5 @@ class NpzWriter(RowWriter):
 
     def close(self) -> None:
         for spool in self._spools.values():
-            spool.close()
+            with suppress(OSError):  # of what is left to write, for which there may be no room
+                spool.close()

@@ -172,7 +172,7 @@ class _Walk:
             )
         if of.dtype is text and isinstance(error.value, bytes):
             return self._error(
-                f"{of.leaf.name!r} has {_around_bad(error.value)}; read it as bytes, with "
+                f"{of.leaf.name!r} has {around_bad(error.value)}; read it as bytes, with "
                 f"types={{{of.leaf.name!r}: 'string'}}, or pass the encoding= of a text file",
                 np.array([error.index]),
             )
@@ -184,7 +184,7 @@ class _Walk:
         return self._error(what, np.array([error.index]))
 
 
-def _around_bad(value: bytes) -> str:
+def around_bad(value: bytes) -> str:
     """Which byte of a value is no UTF-8."""
     try:
         value.decode()

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from keepset.core.spec import Spec, spec_from_json
 from keepset.core.structure import Structure, structure_of
 from keepset.errors import KeepsetError
+from keepset.exchange.arrow.column_names import column_names
 from keepset.format.layout import Layout
 
 
@@ -19,7 +20,7 @@ class Nesting:
     """Puts the columns of elements of ``spec`` into a struct for each dict or tuple within them."""
 
     def __init__(self, spec: Spec) -> None:
-        self.names = Layout(spec).names
+        self.names = column_names(Layout(spec))
         self.structure = structure_of(spec)
         self._is_flat = self.structure.is_leaf or _has_clash(self.structure)
 
@@ -67,14 +68,15 @@ def _fields(
 def flattened(table: pa.Table) -> pa.Table:
     """The columns of which ``Nesting`` made structs; a table that is no such one as it is."""
     layout = _layout_of(table.schema)
-    if layout is None or set(layout.names) <= set(table.schema.names):
+    if layout is None:
+        return table
+    names = column_names(layout)
+    if set(names) <= set(table.schema.names):
         return table
     if layout.structure.is_leaf or not _has_fields(table.schema, layout.structure):
         return table  # somebody has changed it
     columns = list(_leaves(layout.structure, table))
-    fields = [
-        pa.field(name, column.type) for name, column in zip(layout.names, columns, strict=True)
-    ]
+    fields = [pa.field(name, column.type) for name, column in zip(names, columns, strict=True)]
     return pa.Table.from_arrays(columns, schema=pa.schema(fields, table.schema.metadata))
 
 

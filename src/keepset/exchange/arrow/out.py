@@ -16,6 +16,7 @@ from keepset.core.dtypes import StringType
 from keepset.core.spec import LeafSpec, Spec
 from keepset.core.structure import Structure
 from keepset.errors import ElementError, InvalidArgumentError
+from keepset.exchange.arrow.column_names import column_names
 from keepset.exchange.arrow.outlets import NotTextError, Outlet, outlet_of
 from keepset.exchange.files.exporting import unfit, with_row
 from keepset.format.encodings.encoding import TooLargeError
@@ -49,13 +50,14 @@ class ArrowOut:
         no_text: str = "leave it out of text=, and it is kept as bytes",
     ) -> None:
         self._layout, self._no_text = Layout(spec), no_text
-        names, leaves = self._layout.names, self._layout.leaves
+        names, leaves = column_names(self._layout), self._layout.leaves
+        self._names = names
         texts = _text_names(text, names, leaves)
         pairs = zip(names, leaves, strict=True)
         self._outlets: list[Outlet] = [outlet_of(leaf, name in texts) for name, leaf in pairs]
         fields = [
-            pa.field(field.name, outlet.type, outlet.is_nullable, field.metadata)
-            for field, outlet in zip(self._layout.schema, self._outlets, strict=True)
+            pa.field(name, outlet.type, outlet.is_nullable, field.metadata)
+            for name, field, outlet in zip(names, self._layout.schema, self._outlets, strict=True)
         ]
         # Elements show their entries in the order in which they were written; so do tables.
         self._order = _written_order(self._layout.structure, iter(range(len(names))))
@@ -99,7 +101,7 @@ class ArrowOut:
         return [self._array(place, columns[place], len(chunk)) for place in self._order]
 
     def _array(self, place: int, column: Column, rows: int) -> pa.Array:
-        name = self._layout.names[place]
+        name = self._names[place]
         try:
             array = self._outlets[place].encode(column)
         except NotTextError as error:

@@ -16,6 +16,7 @@ from keepset.core.ragged import Ragged
 from keepset.core.spec import LeafSpec, RaggedTensorSpec, Spec, spec_from_json
 from keepset.errors import ElementError, InvalidArgumentError, KeepsetError, NewerFormatError
 from keepset.exchange.arrow.column import ArrowColumn
+from keepset.exchange.arrow.column_names import column_names
 from keepset.exchange.arrow.leaves import is_list, is_text, leaves_of_field
 from keepset.exchange.arrow.values import array_of
 from keepset.exchange.files.row_file import selected_columns
@@ -31,11 +32,16 @@ class OwnColumns:
     """Makes chunks of tables that have the columns of a layout, or of some of its entries."""
 
     def __init__(
-        self, layout: Layout, readers: list[_Reader], columns: tuple[Any, ...] | None, where: str
+        self,
+        layout: Layout,
+        names: list[str],
+        readers: list[_Reader],
+        columns: tuple[Any, ...] | None,
+        where: str,
     ) -> None:
         self._where = where
         self.spec: Spec = layout.spec
-        self._structure, places = layout.structure, list(range(len(layout.names)))
+        self._structure, places = layout.structure, list(range(len(names)))
         if columns is not None:
             if not isinstance(layout.spec, dict):
                 raise InvalidArgumentError(
@@ -45,7 +51,7 @@ class OwnColumns:
             keys = selected_columns(list(layout.spec), columns, where)
             self.spec = {key: layout.spec[key] for key in keys}
             self._structure, places = layout.structure.select(keys)
-        self.names = [layout.names[place] for place in places]
+        self.names = [names[place] for place in places]
         self._readers = [readers[place] for place in places]
 
     def chunk(self, batch: pa.RecordBatch | pa.Table, row: int | Array) -> Chunk:
@@ -78,20 +84,27 @@ def own_columns(
         layout = _with_text(layout, schema, is_str)
     if layout is None or len(layout.names) != len(schema.names):
         return None
+    names = _names_in(schema, layout)
     readers: list[_Reader] = []
-    for name, leaf, encoding in zip(layout.names, layout.leaves, layout.encodings, strict=True):
+    for name, leaf, encoding in zip(names, layout.leaves, layout.encodings, strict=True):
         place = schema.get_field_index(name)
         found = None if place < 0 else _reader(schema.field(place), leaf, encoding)
         if found is None:
             return None
         readers.append(found)
-    return OwnColumns(layout, readers, columns, where)
+    return OwnColumns(layout, names, readers, columns, where)
+
+
+def _names_in(schema: pa.Schema, layout: Layout) -> list[str]:
+    """The columns of a layout. Older files call one without a name as a snapshot does."""
+    names = column_names(layout)
+    return names if set(names) <= set(schema.names) else layout.names
 
 
 def _with_text(layout: Layout, schema: pa.Schema, is_str: Callable[[pa.DataType], bool]) -> Layout:
     """The layout in which bytes that others see as text are text."""
     leaves = []
-    for name, leaf in zip(layout.names, layout.leaves, strict=True):
+    for name, leaf in zip(_names_in(schema, layout), layout.leaves, strict=True):
         place = schema.get_field_index(name)
         is_bytes = place >= 0 and leaf.dtype is string
         found = leaves_of_field(name, schema.field(place).type) if is_bytes else iter(())

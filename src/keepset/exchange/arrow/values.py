@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from keepset.core.dtypes import TEXT_OBJECTS, Array, DType, StringType, text
+from keepset.core.dtypes import (
+    TEXT_OBJECTS,
+    Array,
+    DType,
+    StringType,
+    is_float,
+    range_text,
+    text,
+)
 from keepset.exchange.arrow.leaves import is_text
 
 _OF_OTHERS: Final = 2  # what NumPy says of a dtype that another package adds
@@ -28,6 +37,7 @@ def values_of(array: pa.Array, dtype: DType, is_cast: bool) -> tuple[Array, Arra
     What stands in the place of a missing one means nothing. Values are where they were, and
     read-only, unless they have to be made.
     """
+    given = array
     if is_cast:
         array = _cast(array, dtype)
     if dtype is text:
@@ -35,7 +45,22 @@ def values_of(array: pa.Array, dtype: DType, is_cast: bool) -> tuple[Array, Arra
     else:
         values = _strings(array) if isinstance(dtype, StringType) else _numbers(array, dtype)
     missing = missing_in(array)
+    if is_cast and not isinstance(dtype, StringType) and is_float(dtype):
+        _check_finite(given, values, missing, dtype)
     return values, missing
+
+
+def _check_finite(given: pa.Array, made: Array, missing: Array | None, dtype: Any) -> None:
+    """An error if a number has become infinite, because it is too large for a dtype."""
+    infinite = np.isinf(made)
+    if missing is not None:
+        infinite &= ~missing
+    if infinite.any() and pa.types.is_floating(given.type):
+        infinite &= pc.is_finite(given).fill_null(False).to_numpy(zero_copy_only=False)
+    for index in np.flatnonzero(infinite).tolist():
+        value = given[index].as_py()
+        if not math.isinf(float(value)):
+            raise BadValueError(index, value, f"it is not within {range_text(dtype)}")
 
 
 def array_of(batch: pa.RecordBatch | pa.Table, name: str) -> pa.Array:
@@ -83,7 +108,10 @@ def _numbers(array: pa.Array, dtype: np.dtype[Any]) -> Array:
         values = _items(array, np.dtype(f"{kind}[{array.type.unit}]"))
     else:
         values = _items(array, np.dtype(array.type.to_pandas_dtype()))
-    return values if values.dtype == dtype else values.astype(dtype)
+    if values.dtype == dtype:
+        return values
+    with np.errstate(over="ignore"):  # which is looked for
+        return values.astype(dtype)
 
 
 def _items(array: pa.Array, dtype: np.dtype[Any]) -> Array:

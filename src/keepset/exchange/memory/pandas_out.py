@@ -14,6 +14,7 @@ from keepset.core.jagged import Jagged
 from keepset.core.ragged import Ragged
 from keepset.core.spec import LeafSpec, RaggedTensorSpec, Spec, TensorSpec
 from keepset.core.structure import Structure
+from keepset.exchange.arrow.column_names import column_names
 from keepset.exchange.arrow.outlets import is_common
 from keepset.exchange.files.exporting import unfit
 from keepset.format.layout import Layout
@@ -27,7 +28,7 @@ class PandasOut:
 
     def __init__(self, spec: Spec, as_text: bool) -> None:
         layout = Layout(spec)
-        self._names, self._leaves, self._text = layout.names, layout.leaves, as_text
+        self._names, self._leaves, self._text = column_names(layout), layout.leaves, as_text
         self._order = list(_places(layout.structure, 0))
         if not self._names:
             raise unfit("", "it has no values, and a table needs columns")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
+from collections import Counter
 from typing import Any, BinaryIO, Final
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ import pyarrow.csv as pa_csv
 from keepset.core.chunk import Chunk
 from keepset.core.dtypes import StringType, dtype_name
 from keepset.core.spec import LeafSpec, Spec, TensorSpec
+from keepset.exchange.arrow.column_names import column_names
 from keepset.exchange.arrow.out import ArrowOut
 from keepset.exchange.arrow.outlets import is_common
 from keepset.exchange.files.exporting import RowWriter, unfit
@@ -34,10 +36,12 @@ class CsvWriter(RowWriter):
         is_compressed: bool = False,
     ) -> None:
         layout = Layout(spec)
-        for name, leaf in zip(layout.names, layout.leaves, strict=True):
+        names = column_names(layout)
+        for name, leaf in zip(names, layout.leaves, strict=True):
             _check(name, leaf)
-        if not layout.names:
+        if not names:
             raise unfit("", "it has no values, and a table needs columns")
+        _check_names(list(layout.structure.paths()))
         self._out = ArrowOut(spec, text=True, no_text=NO_TEXT)
         self._delimiter = delimiter
         # Without a name and a time in it, equal rows make equal files.
@@ -74,6 +78,12 @@ def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:
         for field, column in zip(batch.schema, batch.columns, strict=True)
     }
     return pa.record_batch(columns)
+
+
+def _check_names(paths: list[str]) -> None:
+    for path, count in Counter(paths).items():
+        if count > 1:
+            raise unfit(repr(path), f"{count} columns would be called so; rename them with map")
 
 
 def _check(name: str, leaf: LeafSpec) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from json.encoder import encode_basestring
 from typing import Any, BinaryIO
@@ -62,13 +63,16 @@ class JsonLinesWriter(RowWriter):
                 return map(encode_basestring, self._decoded(column, path))
             if kind == "f" and np.isfinite(column).all():
                 return map(repr, column.astype(np.float64).tolist())
-        return map(self._encoded, self._values(column, path))
+        return (self._encoded(value, path) for value in self._values(column, path))
 
-    def _encoded(self, value: Any) -> str:
+    def _encoded(self, value: Any, path: str) -> str:
         try:
             return self._encode(value)
         except ValueError as error:
-            raise unfit("", "JSON has no infinite numbers; replace them with map") from error
+            raise ElementError(
+                "this cannot be written: JSON has no infinite numbers; replace them with map",
+                leaf=path,
+            ) from error
 
     def _values(self, column: Column, path: str) -> list[Any]:
         """The leaves of a column in plain Python."""
@@ -135,6 +139,9 @@ def _form(structure: Structure, places: Iterator[int]) -> tuple[str, list[int]]:
     if structure.kind == "none":
         return "null", []
     keys = list(structure.keys or range(len(structure.children)))
+    for name, count in Counter(map(str, keys)).items():
+        if count > 1:  # such as 1 and "1"
+            raise unfit(repr(name), f"{count} entries would be called so; rename them with map")
     parts = {key: _form(child, places) for key, child in zip(keys, structure.children, strict=True)}
     order = structure.record if isinstance(structure.record, tuple) else keys
     entries = [f"{encode_basestring(str(key)).replace('%', '%%')}:{parts[key][0]}" for key in order]

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from keepset.snapshot.writing.lease import hold, holder_of, let_go, this_holder
 from keepset.snapshot.writing.run_id import new_run_id
 from keepset.storage.durable import sync_folder
+from keepset.storage.failures import writing
 from keepset.storage.regular_file import open_regular
 
 
@@ -32,13 +33,20 @@ class PartFile:
         self._run, self._since = new_run_id(), time.time()
         self._path, self._part = path, f"{path}.part-{self._run}"
         self._note, self._source = f"{self._part}.json", source
-        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-        hold(self._run, self)
-        self.elements, self._size = self._take_over()
-        self._file = open(self._part, "r+b" if self._size else "wb")  # noqa: SIM115  # see close
-        self._file.truncate(self._size)
-        self._file.seek(self._size)
-        self.note(self.elements)
+        with writing(path):
+            os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+            hold(self._run, self)
+            self.elements, self._size = self._take_over()
+            mode = "r+b" if self._size else "wb"
+            self._file = open(self._part, mode)  # noqa: SIM115  # see close
+        try:
+            with writing(path):
+                self._file.truncate(self._size)
+                self._file.seek(self._size)
+            self.note(self.elements)
+        except BaseException:
+            self.abort()
+            raise
 
     def _take_over(self) -> tuple[int, int]:
         """Make what a dead writer left our own: how many elements and bytes of it count.
@@ -58,7 +66,8 @@ class PartFile:
         return taken
 
     def write(self, data: Any) -> int:
-        self._file.write(data)
+        with writing(self._path):
+            self._file.write(data)
         self._size += len(data)
         return len(data)
 
@@ -67,8 +76,6 @@ class PartFile:
 
     def note(self, elements: int) -> None:
         """Make what was written count, durably; it holds so many elements."""
-        self._file.flush()
-        os.fsync(self._file.fileno())
         facts = {
             "source": self._source,
             "elements": elements,
@@ -76,21 +83,30 @@ class PartFile:
             "writer": asdict(this_holder(self._run, self._since)),
         }
         temporary = f"{self._part}.tmp"
-        with open(temporary, "w") as note:
-            json.dump(facts, note)
-            note.flush()
-            os.fsync(note.fileno())
-        os.replace(temporary, self._note)
+        with writing(self._path):
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            try:
+                with open(temporary, "w") as note:
+                    json.dump(facts, note)
+                    note.flush()
+                    os.fsync(note.fileno())
+                os.replace(temporary, self._note)
+            except OSError:
+                with suppress(OSError):
+                    os.unlink(temporary)
+                raise
 
     def close(self) -> None:
         """Give the file its name. When this returns it is whole and durable."""
         if self._file.closed:
             return
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self._file.close()
-        os.replace(self._part, self._path)
-        sync_folder(os.path.dirname(os.path.abspath(self._path)))
+        with writing(self._path):
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
+            os.replace(self._part, self._path)
+            sync_folder(os.path.dirname(os.path.abspath(self._path)))
         with suppress(FileNotFoundError):
             os.unlink(self._note)
         let_go(self._run)
@@ -98,7 +114,8 @@ class PartFile:
     def abort(self) -> None:
         """Stop; what counts stays for the next try."""
         if not self._file.closed:
-            self._file.close()
+            with suppress(OSError):  # of what is left to write, for which there may be no room
+                self._file.close()
             let_go(self._run)
 
 
