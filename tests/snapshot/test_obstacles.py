@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.cli.commands import answer, answer_json, keepset
@@ -13,6 +14,8 @@ import keepset as ks
 from keepset.errors import KeepsetError
 from keepset.format.commit import commit_name
 from keepset.format.log import Log, LogState
+from keepset.snapshot.reading.opening import is_obstructed
+from keepset.storage import open_store
 
 NO_FILES = {
     "pipe": "a named pipe",
@@ -173,6 +176,24 @@ def test_nothing_in_a_tree_stops_a_command(tmp_path: Path, thing: str, where: st
     assert keepset("rm", tmp_path, "--all", "--yes").exit_code in (0, 3)
     with pytest.raises(KeepsetError):
         load(tmp_path / "b")
+
+
+def test_looking_for_them_costs_no_request_and_no_stat_of_a_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: Any, **__: Any) -> Any:
+        raise AssertionError("asked")
+
+    bucket = open_store("memory://obstacles/a")
+    ks.Dataset.range(5).save(bucket.url)
+    save(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(type(bucket), "list", refused)
+        patch.setattr(os, "stat", refused)
+        found = [is_obstructed(bucket), is_obstructed(open_store(tmp_path))]
+    assert found == [False, False]
+    obstruct(tmp_path, 7, "pipe")
+    assert is_obstructed(open_store(tmp_path))
 
 
 def test_a_folder_in_the_place_of_the_largest_number_is_moved_by_hand(tmp_path: Path) -> None:
