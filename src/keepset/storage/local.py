@@ -122,9 +122,9 @@ class LocalStore(Store):
         folder = os.path.join(self._root, check_prefix(prefix))
         try:
             found = os.listdir(folder)
-        except _NOT_THERE:
-            return []
         except OSError as error:
+            if _is_absent(folder, prefix, error):
+                return []
             raise failed("list", folder, error) from error
         return [prefix + name for name in found if not name.startswith(TEMPORARY)]
 
@@ -147,9 +147,9 @@ class LocalStore(Store):
             with os.scandir(folder) as entries:
                 # The folder says what its files are: only links and what is odd are looked at.
                 odd = [entry.name for entry in entries if not _is(entry.is_file)]
-        except _NOT_THERE:
-            return {}
         except OSError as error:
+            if _is_absent(folder, prefix, error):
+                return {}
             raise failed("list", folder, error) from error
         names = (prefix + name for name in odd if not name.startswith(TEMPORARY))
         found = {name: self.obstacle(name) for name in names}
@@ -212,8 +212,12 @@ class LocalStore(Store):
 
     def sync(self, prefix: str) -> None:
         folder = os.path.join(self._root, check_prefix(prefix))
-        with writing(folder, "sync"), suppress(*_NOT_THERE):
-            sync_folder(folder)
+        with writing(folder, "sync"):
+            try:
+                sync_folder(folder)
+            except OSError as error:
+                if not _is_absent(folder, prefix, error):
+                    raise
 
     def sub(self, prefix: str) -> LocalStore:
         return LocalStore(self._path(prefix.removesuffix("/")))
@@ -329,6 +333,15 @@ def _is(kind: Callable[[], bool]) -> bool:
         return False  # a link that leads in a circle is neither, and those beside it are listed
 
 
+def _is_absent(folder: str, prefix: str, error: OSError) -> bool:
+    """Whether an error says that a folder of a store is not there, or something else in its place.
+
+    So is a link that leads in a circle: there is nothing below it. The store itself has no prefix.
+    """
+    is_circle = error.errno == errno.ELOOP and bool(prefix) and os.path.islink(folder)
+    return is_circle or isinstance(error, _NOT_THERE)
+
+
 def _walk(
     folder: str, prefix: str, above: tuple[tuple[int, int], ...]
 ) -> Iterator[tuple[str, os.DirEntry[str]]]:
@@ -337,9 +350,9 @@ def _walk(
         with os.scandir(folder) as found:
             entries = [(entry.name + "/" * _is(entry.is_dir), entry) for entry in found]
         facts = os.stat(folder)
-    except _NOT_THERE:
-        return
     except OSError as error:
+        if _is_absent(folder, prefix, error):
+            return
         raise failed("list", folder, error) from error
     here = (facts.st_dev, facts.st_ino)
     if here in above:
