@@ -605,7 +605,7 @@ def test_no_columns_give_elements_without_any(
     path.write_text("a,b\n1,x\n2\n")
     bad = ks.read_csv(path, columns=[], on_bad_row=on_bad_row)
     if on_bad_row == "skip":
-        with pytest.warns(UserWarning):
+        with pytest.warns(UserWarning, match="1 bad row"):
             assert list(bad) == [{}]
     else:
         with pytest.raises(ks.CorruptRecordError, match="1 columns in place of 2"):
