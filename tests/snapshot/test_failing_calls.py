@@ -82,7 +82,7 @@ def gc(path: Path) -> None:
     plan = plan_collection(root, grace_s=0.0)
     collect(root, plan)
     if plan.problems:  # as the command does
-        raise plan.problems[0]
+        raise next(iter(plan.problems.values()))
 
 
 # What is there before:

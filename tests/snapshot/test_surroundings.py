@@ -367,6 +367,31 @@ def test_explain_says_what_a_pass_does(place: Callable[[str], str]) -> None:
         )
 
 
+def test_explain_says_that_mode_read_raises(place: Callable[[str], str]) -> None:
+    path = place("a")
+
+    def dataset(mode: str, count: int = 9) -> ks.Dataset:
+        return ks.Dataset.range(count).snapshot(path, mode=mode)
+
+    def explained() -> str:
+        reading = dataset("read")
+        with pytest.raises(ks.SnapshotMissingError):
+            list(reading)
+        why = ks.explain(reading, path)
+        assert not why.hit
+        assert "mode='read' computes nothing, so that a pass raises SnapshotMissing" in str(why)
+        return str(why)
+
+    assert explained().startswith("miss: nothing is kept")
+    list(dataset("auto", 8))
+    assert "range > stop: 8 -> 9" in explained()
+    list(dataset("auto").take(4))
+    assert explained().startswith("miss: 4 elements are kept")
+    list(dataset("auto"))
+    assert ks.explain(dataset("read"), path).hit
+    assert len(list(dataset("read"))) == 9
+
+
 VOCABULARY: dict[int, int] = {}
 written = 0
 

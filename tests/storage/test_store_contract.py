@@ -156,6 +156,15 @@ def test_a_listing_is_sorted_by_the_whole_name_and_complete(store: Store) -> Non
     assert list(store.list("a/")) == []
 
 
+def test_names_are_those_right_below_a_prefix(store: Store) -> None:
+    for name in ("a/b", "a/c", "a/d/e", "b"):
+        store.put(name, b"x")
+    folders = set() if store.is_remote else {"a/d"}
+    assert set(store.names("a/")) == {"a/b", "a/c"} | folders
+    assert list(store.names("nothing/")) == []
+    assert set(store.obstacles("a/")) == folders
+
+
 def test_a_prefix_without_its_slash_is_refused_at_once(store: Store) -> None:
     with pytest.raises(InvalidArgumentError, match="must end with '/'"):
         store.list("b")

@@ -11,7 +11,16 @@ from rich.table import Table
 
 from keepset.cli.arguments import takes_place
 from keepset.cli.confirm import confirmed, dry_run_option, yes_option
-from keepset.cli.output import answer_no, counted, note, plain, show, show_json, table
+from keepset.cli.output import (
+    answer_no,
+    counted,
+    note,
+    plain,
+    show,
+    show_json,
+    show_problems,
+    table,
+)
 from keepset.cli.place import Place
 from keepset.cli.quantities import Duration, Size
 from keepset.core.size_text import size_text
@@ -67,7 +76,8 @@ def command(
 
     Exits with 0 if there is nothing to remove or with --dry-run, and with 1 if
     something was not removed: without --yes off a terminal, or because you
-    answered no.
+    answered no. Exits with 3 if a snapshot could not be read; the others are
+    collected all the same.
     """
     plan = plan_collection(
         place.root,
@@ -75,8 +85,6 @@ def command(
         keep_latest=keep_latest,
         max_bytes=None if max_bytes is None else int(max_bytes),
     )
-    if plan.problems and not plan.removals:
-        raise plan.problems[0]
     if not as_json:
         _show(plan)
         if not plan.removals and plan.older_snapshots and keep_latest is None and max_bytes is None:
@@ -89,12 +97,15 @@ def command(
     elif removed is not None:
         show(plain(f"{size_text(removed)} removed", "green"))
     if plan.problems:
-        raise plan.problems[0]
+        raise next(iter(plan.problems.values()))
     if is_wanted and removed is None:
         answer_no()
 
 
 def _show(plan: Plan) -> None:
+    if plan.problems:
+        show_problems(plan.problems)
+        show("")
     if plan.spared:
         show(plain("stays for now", "bold underline"), _table(plan.spared), "")
     if plan.removals:
@@ -126,7 +137,7 @@ def _json(plan: Plan, removed: int | None) -> dict[str, Any]:
         "spared": [asdict(each) for each in plan.spared],
         "size_bytes": plan.size_bytes,
         "older_snapshots": plan.older_snapshots,
-        "problems": [str(each) for each in plan.problems],
+        "problems": {name: str(error) for name, error in plan.problems.items()},
         "is_done": removed is not None,
         "removed_bytes": removed or 0,
     }

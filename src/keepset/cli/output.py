@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import click
 from rich.console import Console, Group, RenderableType
 from rich.measure import Measurement
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -57,6 +58,12 @@ def show(*parts: RenderableType, is_whole: bool = False) -> None:
     sys.stdout.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
 
 
+def show_problems(problems: Mapping[str, Exception]) -> None:
+    """Print why snapshots cannot be used, below the name of each."""
+    for name, error in problems.items():
+        show(plain(name or ".", "bold"), indented(error, "red"))
+
+
 def note(text: str) -> None:
     """Tell people something that is not part of the answer, after what was answered so far."""
     sys.stdout.flush()
@@ -76,6 +83,11 @@ def answer_no() -> NoReturn:
 def plain(text: object, style: str = "") -> Text:
     """Text as it stands, without markup."""
     return Text(printable(text), style)
+
+
+def indented(text: object, style: str = "") -> Padding:
+    """Text a little to the right."""
+    return Padding(plain(text, style), (0, 0, 0, 2))
 
 
 def table(

@@ -7,7 +7,7 @@ import click
 from keepset.cli.arguments import takes_place
 from keepset.cli.confirm import confirmed, dry_run_option, yes_option
 from keepset.cli.ls import snapshot_json, snapshot_table
-from keepset.cli.output import answer_no, counted, plain, show, show_json
+from keepset.cli.output import answer_no, counted, plain, show, show_json, show_problems
 from keepset.cli.place import Place
 from keepset.core.size_text import size_text
 from keepset.errors import KeepsetError
@@ -35,7 +35,8 @@ def command(place: Place, as_json: bool, dry_run: bool, yes: bool, every: bool) 
       keepset rm /data/kept/experiments --all --yes
 
     Exits with 0 with --dry-run, and with 1 if nothing was removed: without --yes
-    off a terminal, or because you answered no.
+    off a terminal, or because you answered no. Exits with 3 if a snapshot could
+    not be removed; the others are removed all the same.
     """
     if every and place.fingerprint is not None:
         raise click.UsageError("choose either --all or --fingerprint")
@@ -50,23 +51,24 @@ def command(place: Place, as_json: bool, dry_run: bool, yes: bool, every: bool) 
     count = "this snapshot" if len(found) == 1 else f"these {counted(len(found), 'snapshot')}"
     if not as_json:
         show(snapshot_table(found), "")
-    removed, problems = None, []
+    removed, problems = None, dict[str, KeepsetError]()
     if not dry_run and confirmed(f"remove {count} ({size})?", yes=yes, may_ask=not as_json):
         removed = 0
         for each in found:
             try:
                 removed += remove_snapshot(place.store_of(each.name))
             except KeepsetError as error:
-                problems.append(error)
-    if problems and len(problems) == len(found):
-        raise problems[0]
+                problems[each.name] = error
     if as_json:
         document = {"url": place.root.url, "snapshots": [snapshot_json(each) for each in found]}
+        told = {name: str(error) for name, error in problems.items()}
         is_done = removed is not None and not problems
-        show_json({**document, "is_done": is_done, "removed_bytes": removed or 0})
+        show_json({**document, "problems": told, "is_done": is_done, "removed_bytes": removed or 0})
     elif removed is not None:
-        show(plain(f"{size_text(removed)} removed", "green"))
+        show_problems(problems)
+        if len(problems) < len(found):
+            show(plain(f"{size_text(removed)} removed", "green"))
     if problems:
-        raise problems[0]  # the others are gone
+        raise next(iter(problems.values()))  # the others are gone
     if removed is None and not dry_run:
         answer_no()

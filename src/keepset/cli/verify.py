@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import click
-from rich.padding import Padding
 from rich.progress import (
     BarColumn,
     DownloadColumn,
@@ -19,7 +18,16 @@ from rich.progress import (
 )
 
 from keepset.cli.arguments import takes_place
-from keepset.cli.output import answer_no, console, plain, show, show_json, table
+from keepset.cli.output import (
+    answer_no,
+    console,
+    indented,
+    plain,
+    show,
+    show_json,
+    show_problems,
+    table,
+)
 from keepset.cli.place import Place
 from keepset.core.ranges import ranges_text
 from keepset.core.size_text import size_text
@@ -79,18 +87,16 @@ def command(place: Place, as_json: bool, repair: bool) -> None:
     if len(problems) == len(stores) and not as_json:
         raise next(iter(problems.values()))
     is_sound = all(each.report.is_sound for each in checked)
-    skipped = _skipped(place, checked)
     if as_json:
         document = {
             "url": place.root.url,
             "is_sound": is_sound and not problems,
             "snapshots": [_json(each) for each in checked],
             "problems": {name: str(error) for name, error in problems.items()},
-            "skipped": skipped,
         }
         show_json(document)
     else:
-        _show(checked, problems, skipped)
+        _show(checked, problems)
         if not is_sound and not repair:
             show("", "to drop only what is damaged, add --repair")
     if problems:
@@ -99,22 +105,7 @@ def command(place: Place, as_json: bool, repair: bool) -> None:
         answer_no()
 
 
-def _skipped(place: Place, checked: list[_Checked]) -> dict[str, str]:
-    """What is neither a file nor a folder, and nothing that is read depends on, by its name."""
-    if place.root.is_remote:
-        return {}
-    named = {
-        f"{each.name}/{damage.name}" if each.name else damage.name
-        for each in checked
-        for damage in each.report.damages
-    }
-    found = {info.name: place.root.obstacle(info.name) for info in place.root.list("")}
-    return {name: what for name, what in found.items() if what and name not in named}
-
-
-def _show(
-    checked: list[_Checked], problems: Mapping[str, KeepsetError], skipped: Mapping[str, str]
-) -> None:
+def _show(checked: list[_Checked], problems: Mapping[str, KeepsetError]) -> None:
     read = {each.name for each in checked}
     unread = [
         [name or ".", plain("unreadable", "bold red"), "?", "?", "?"]
@@ -134,21 +125,15 @@ def _show(
             continue
         show("", plain(each.name or ".", "bold"))
         for damage in each.report.damages:
-            show(_indented(damage, "yellow" if damage.is_void else "red"))
+            show(indented(damage, "yellow" if damage.is_void else "red"))
         if each.report.waiting:
             waiting = ranges_text(each.report.waiting)
-            show(_indented(f"the next run of the pipeline computes {waiting}", "yellow"))
+            show(indented(f"the next run of the pipeline computes {waiting}", "yellow"))
         if each.repair is not None:
-            show(*(_indented(line, "green") for line in str(each.repair).splitlines()))
-    for name, error in problems.items():
-        show("", plain(name or ".", "bold"), _indented(error, "red"))
-    if skipped:
-        show("", plain("skipped", "bold"))
-        show(*(_indented(f"{name}: it is {what}", "yellow") for name, what in skipped.items()))
-
-
-def _indented(text: object, style: str) -> Padding:
-    return Padding(plain(text, style), (0, 0, 0, 2))
+            show(*(indented(line, "green") for line in str(each.repair).splitlines()))
+    if problems:
+        show("")
+        show_problems(problems)
 
 
 def _cells(each: _Checked) -> list[object]:

@@ -21,6 +21,7 @@ from keepset.format.commit import (
     parse_commit,
 )
 from keepset.format.manifest import Manifest, join, manifest_from_json
+from keepset.format.place import check_place
 from keepset.storage import Store
 
 _FEW = 20  # objects that are asked for one by one; more are listed
@@ -183,24 +184,11 @@ class Log:
         try:
             names = self.store.names(FOLDER)
         except StorageError:
-            self._check_place(FOLDER)
+            check_place(self.store, FOLDER)
             raise
         if not names:
-            self._check_place(FOLDER)
+            check_place(self.store, FOLDER)
         return sorted(number for number in map(commit_number, names) if number is not None)
-
-    def _check_place(self, name: str) -> None:
-        """Raise if something else is in the place of a commit, or of the folder of commits."""
-        what = self.store.obstacle(name)
-        if what is None:
-            return
-        where, place = f"{self.store.url}/{name}", f"{what} is in its place"
-        mend = "restore the file from a copy, or drop it with `keepset verify --repair`"
-        if name == FOLDER:
-            mend = "move it away, and put the folder of commits there if there was one"
-        raise CorruptSnapshotError(
-            f"{where} cannot be read: {place}; {mend}", path=where
-        ) from ValueError(place)
 
     def _lacks(self, number: int) -> CorruptSnapshotError:
         return CorruptSnapshotError(
@@ -214,7 +202,7 @@ class Log:
         try:
             data = self.store.read(name)
         except (ObjectMissingError, StorageError):
-            self._check_place(name)
+            check_place(self.store, name)
             raise
         return parse_commit(data, number, f"{self.store.url}/{name}")
 
@@ -267,7 +255,7 @@ class Log:
         except ObjectMissingError:
             pass  # removed while we look
         except StorageError:
-            self._check_place(commit_name(state.next_number))
+            check_place(self.store, commit_name(state.next_number))
             raise
         if state.last is not None and not self.store.exists(commit_name(state.last.number)):
             self._look_again(state)
@@ -307,7 +295,7 @@ class Log:
         try:
             is_ours = self.store.create(name, commit.to_bytes())
         except StorageError:
-            self._check_place(name)
+            check_place(self.store, name)
             raise
         if not is_ours:
             return False

@@ -27,6 +27,11 @@ from keepset.snapshot.reading.opening import fingerprints_at, matching, snapshot
 from keepset.snapshot.stage import SnapshotStage
 from keepset.storage import Store, open_store
 
+_READ_RAISES = (
+    "mode='read' computes nothing, so that a pass raises SnapshotMissingError; run the pipeline "
+    "with mode='auto' first"
+)
+
 
 @dataclass(frozen=True)
 class Explanation:
@@ -42,7 +47,7 @@ class Explanation:
             content had to tell that they are the same.
         versions: The libraries that have another version than when it was kept; they do not count.
         ignored: The variables that ``snapshot(ignore=...)`` leaves out.
-        reason: On a miss in spite of what is stored, why that is not used.
+        reason: On a miss, why what is stored is not used, or that a pass raises an error.
     """
 
     url: str
@@ -83,11 +88,12 @@ class Explanation:
                     "its files were moved, copied or touched since; their content is the same"
                 )
             return lines
-        if self.reason:
-            return [f"miss: {self.kept_elements:,} elements are kept in {self.url}; {self.reason}"]
+        reason = f"; {self.reason}" if self.reason else ""
+        if self.is_complete or self.kept_elements:
+            return [f"miss: {self.kept_elements:,} elements are kept in {self.url}{reason}"]
         if self.nearest is None:
-            return [f"miss: nothing is kept in {self.url} yet"]
-        lines = [f"miss: {self.url} keeps no snapshot of this pipeline"]
+            return [f"miss: nothing is kept in {self.url} yet{reason}"]
+        lines = [f"miss: {self.url} keeps no snapshot of this pipeline{reason}"]
         lines.append(f"the nearest, {self.nearest}, differs in")
         for change in self.changes:
             lines.append(f"  {change}")
@@ -132,11 +138,12 @@ def explain_node(
             versions=_versions(found.facts, facts),
             ignored=list(stage.ignore),
         )
+    reason = _READ_RAISES if stage.mode == "read" else ""
     if identity is None:
-        return Explanation(store.url, False, place.name)
+        return Explanation(store.url, False, place.name, reason=reason)
     near = nearest(store, fingerprints_at(store), identity)
     if near is None:
-        return Explanation(store.url, False, place.name, ignored=list(stage.ignore))
+        return Explanation(store.url, False, place.name, ignored=list(stage.ignore), reason=reason)
     return Explanation(
         store.url,
         False,
@@ -145,6 +152,7 @@ def explain_node(
         changes=near.changes,
         versions=_versions(near.facts, facts),
         ignored=list(stage.ignore),
+        reason=reason,
     )
 
 
@@ -152,6 +160,8 @@ def _why_not_used(stage: SnapshotStage, begun: PassIdentity, found: Snapshot) ->
     """Why a pass that begins now does not use what is stored; empty if it does."""
     if stage.mode in ("write", "passthrough"):
         return f"mode={stage.mode!r} computes all of them again"
+    if not found.is_complete and stage.mode == "read":
+        return _READ_RAISES
     if not found.is_complete and begun.has_own_state:
         return (
             "the functions hold state of their own, such as a cache, so that an interrupted pass "

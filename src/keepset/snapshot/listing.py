@@ -6,7 +6,13 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from keepset.errors import CorruptSnapshotError, KeepsetError, NewerFormatError, ObjectMissingError
+from keepset.errors import (
+    CorruptSnapshotError,
+    KeepsetError,
+    NewerFormatError,
+    ObjectMissingError,
+    StorageError,
+)
 from keepset.format.commit import FOLDER
 from keepset.snapshot.looking import Snapshot
 from keepset.snapshot.reading.opening import is_obstructed, snapshot_of
@@ -114,7 +120,12 @@ def _segment_problem(store: Store, snapshot: Snapshot, sizes: Mapping[str, int])
             continue
         try:
             found = store.size(name)  # it may have been written since the listing
-        except ObjectMissingError:
+        except (ObjectMissingError, StorageError) as error:
+            for place in ("segments/", name):
+                if (what := store.obstacle(place)) is not None:
+                    return f"{place} cannot be read: {what} is in its place"
+            if isinstance(error, StorageError):
+                raise
             return f"{name} is missing"
         if found != expected:
             return f"{name} has {found:,} bytes, and {expected:,} were kept"

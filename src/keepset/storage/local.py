@@ -7,7 +7,7 @@ import mmap
 import os
 import stat
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -122,9 +122,9 @@ class LocalStore(Store):
         folder = os.path.join(self._root, check_prefix(prefix))
         try:
             found = os.listdir(folder)
-        except _NOT_THERE:
-            return []
         except OSError as error:
+            if _is_absent(folder, prefix, error):
+                return []
             raise failed("list", folder, error) from error
         return [prefix + name for name in found if not name.startswith(TEMPORARY)]
 
@@ -140,6 +140,20 @@ class LocalStore(Store):
                 return "a link that leads in a circle"
             return "a link to nothing" if isinstance(error, _NOT_THERE) else None
         return None if wanted(facts.st_mode) else kind_of(facts)
+
+    def obstacles(self, prefix: str) -> dict[str, str]:
+        folder = os.path.join(self._root, check_prefix(prefix))
+        try:
+            with os.scandir(folder) as entries:
+                # The folder says what its files are: only links and what is odd are looked at.
+                odd = [entry.name for entry in entries if not _is(entry.is_file)]
+        except OSError as error:
+            if _is_absent(folder, prefix, error):
+                return {}
+            raise failed("list", folder, error) from error
+        names = (prefix + name for name in odd if not name.startswith(TEMPORARY))
+        found = {name: self.obstacle(name) for name in names}
+        return {name: what for name, what in found.items() if what is not None}
 
     def create(self, name: str, data: bytes) -> bool:
         return patiently(lambda: self._create(name, data))
@@ -198,8 +212,12 @@ class LocalStore(Store):
 
     def sync(self, prefix: str) -> None:
         folder = os.path.join(self._root, check_prefix(prefix))
-        with writing(folder, "sync"), suppress(*_NOT_THERE):
-            sync_folder(folder)
+        with writing(folder, "sync"):
+            try:
+                sync_folder(folder)
+            except OSError as error:
+                if not _is_absent(folder, prefix, error):
+                    raise
 
     def sub(self, prefix: str) -> LocalStore:
         return LocalStore(self._path(prefix.removesuffix("/")))
@@ -305,13 +323,23 @@ def _mapped(descriptor: int) -> mmap.mmap:
     return MappedFile(descriptor, 0, access=mmap.ACCESS_READ, **options)
 
 
-def _is_folder(entry: os.DirEntry[str]) -> bool:
+def _is(kind: Callable[[], bool]) -> bool:
+    """The answer of an entry to ``is_dir`` or ``is_file``."""
     try:
-        return entry.is_dir()
+        return kind()
     except OSError as error:
         if error.errno != errno.ELOOP:
             raise
-        return False  # a link that leads in a circle is no folder, and those beside it are listed
+        return False  # a link that leads in a circle is neither, and those beside it are listed
+
+
+def _is_absent(folder: str, prefix: str, error: OSError) -> bool:
+    """Whether an error says that a folder of a store is not there, or something else in its place.
+
+    So is a link that leads in a circle: there is nothing below it. The store itself has no prefix.
+    """
+    is_circle = error.errno == errno.ELOOP and bool(prefix) and os.path.islink(folder)
+    return is_circle or isinstance(error, _NOT_THERE)
 
 
 def _walk(
@@ -320,11 +348,11 @@ def _walk(
     """The files below a folder with their names, in the order of the names."""
     try:
         with os.scandir(folder) as found:
-            entries = [(entry.name + "/" * _is_folder(entry), entry) for entry in found]
+            entries = [(entry.name + "/" * _is(entry.is_dir), entry) for entry in found]
         facts = os.stat(folder)
-    except _NOT_THERE:
-        return
     except OSError as error:
+        if _is_absent(folder, prefix, error):
+            return
         raise failed("list", folder, error) from error
     here = (facts.st_dev, facts.st_ino)
     if here in above:

@@ -87,7 +87,8 @@ class Store(ABC):
 
         Those of objects, and on a file system those of anything else, as a folder or a link.
         """
-        return [info.name for info in self.list(prefix)]
+        names = (info.name for info in self.list(prefix))
+        return [name for name in names if "/" not in name[len(prefix) :]]
 
     def obstacle(self, name: str) -> str | None:
         """What is in the place of an object and is none, in words; None if there is no such thing.
@@ -95,6 +96,13 @@ class Store(ABC):
         With a ``/`` at the end of the name, what is in the place of a folder.
         """
         return None
+
+    def obstacles(self, prefix: str) -> dict[str, str]:
+        """What is right below ``prefix`` and is no object, in words, by name.
+
+        Object stores hold nothing but objects, and are not asked.
+        """
+        return {}
 
     @abstractmethod
     def create(self, name: str, data: bytes) -> bool:

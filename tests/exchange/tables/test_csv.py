@@ -593,6 +593,26 @@ def test_a_line_that_is_longer_than_what_a_thread_parses(tmp_path: Path, quote: 
     assert [row["text"].decode() for row in found] == texts
 
 
+@pytest.mark.parametrize("on_bad_row", ["error", "skip"])
+def test_no_columns_give_elements_without_any(
+    tmp_path: Path, small_blocks: None, on_bad_row: str
+) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("a,b\n" + "1,x\n" * 500)
+    ds = ks.read_csv(path, columns=[], on_bad_row=on_bad_row)
+    assert ds.element_spec == {}
+    assert list(ds) == [{}] * 500
+    assert list(ds.skip(499)) == [{}]
+    path.write_text("a,b\n1,x\n2\n")
+    bad = ks.read_csv(path, columns=[], on_bad_row=on_bad_row)
+    if on_bad_row == "skip":
+        with pytest.warns(UserWarning, match="1 bad row"):
+            assert list(bad) == [{}]
+    else:
+        with pytest.raises(ks.CorruptRecordError, match="1 columns in place of 2"):
+            list(bad)
+
+
 def test_a_missing_value_in_the_only_column_is_a_row(tmp_path: Path) -> None:
     times = np.array(["2024-01-01", "NaT", "NaT", "2024-01-04", "NaT"], "datetime64[s]")
     ds = ks.Dataset.from_tensor_slices({"at": times})

@@ -30,6 +30,10 @@ class CsvForm(NamedTuple):
         self, data: bytes, names: list[str], types: dict[str, pa.DataType], wanted: list[str]
     ) -> pa.Table:
         """Some columns of rows whose types are known."""
+        if not wanted:
+            # Arrow takes no columns for all of them; one of them says how many rows there are.
+            texts = dict.fromkeys(names, pa.binary())
+            return self._table(data, names, texts, names[:1]).select([])
         has_integers = any(pa.types.is_integer(types[name]) for name in wanted)
         if has_integers and may_have_hexadecimals(data):
             return self._table_by_texts(data, names, types, wanted)

@@ -15,8 +15,9 @@ from keepset.core.jagged import Jagged
 from keepset.core.ragged import Ragged
 from keepset.core.sparse import Sparse
 from keepset.core.tally import tally
-from keepset.errors import CorruptSnapshotError, ObjectMissingError
+from keepset.errors import CorruptSnapshotError, ObjectMissingError, StorageError
 from keepset.format.manifest import KeptChunk, Manifest
+from keepset.format.place import check_place
 from keepset.format.readers import readers_of
 from keepset.format.segment import ChunkEntry
 from keepset.snapshot.reading.loading import MOST_RECENT_BYTES, Load, Loads
@@ -123,7 +124,11 @@ class ChunkSource:
         try:
             view = self._view_of(kept)
             data = self._bytes_of(kept, view, columns)
-        except ObjectMissingError as error:
+        except (ObjectMissingError, StorageError) as error:
+            for place in ("segments/", self._manifest.segments[kept.segment].entry.name):
+                check_place(self.store, place)
+            if isinstance(error, StorageError):
+                raise
             raise ObjectMissingError(
                 f"{error.url} is missing, which elements are kept in; if it was saved anew "
                 "meanwhile, load it again; else restore the file from a copy, or drop what is lost "

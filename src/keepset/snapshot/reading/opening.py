@@ -127,7 +127,7 @@ def snapshots_below(store: Store, *, with_removed: bool = False) -> list[str]:
 
 def is_obstructed(store: Store) -> bool:
     """Whether something else is in the place of a commit, which a listing of files may not have."""
-    return any(snapshot_of(name) == "" and store.obstacle(name) for name in store.names(FOLDER))
+    return any(snapshot_of(name) == "" for name in store.obstacles(FOLDER))
 
 
 def _kept_below(store: Store) -> list[str]:

@@ -15,10 +15,12 @@ from keepset.errors import CorruptSnapshotError, ObjectMissingError, StorageErro
 from keepset.format.commit import SELF_CONTAINED, Commit, commit_name, commit_number
 from keepset.format.log import Log, LogState
 from keepset.format.manifest import Manifest
+from keepset.format.place import check_place
 from keepset.format.readers import readers_of
 from keepset.format.segment import ChunkReader
 from keepset.snapshot.reading.recipes import FOLDER as RECIPES
 from keepset.snapshot.reading.recipes import recipe_name
+from keepset.snapshot.upkeep.removing import FOLDERS
 from keepset.storage import Store
 
 
@@ -75,7 +77,8 @@ def check_snapshot(store: Store, on_chunk: Callable[[int], None] | None = None) 
 
     ``on_chunk`` is told the size of each chunk that was read, in any thread.
     """
-    _check_folders(store)
+    for folder in FOLDERS:
+        check_place(store, folder)  # no repair can write there
     log = Log(store)
     commits = _commits(log)
     state, usable, reasons = _fold(commits)
@@ -103,19 +106,6 @@ def _manifest_of(state: LogState) -> Manifest:
     if state.damaged is not None:
         return state.damaged.manifest
     return state.kept or Manifest(None, 0)
-
-
-def _check_folders(store: Store) -> None:
-    """Raise if something else is in the place of a folder: no repair can write there."""
-    for folder in ("segments/", RECIPES):
-        what = store.obstacle(folder)
-        if what is not None:
-            where = f"{store.url}/{folder}"
-            raise CorruptSnapshotError(
-                f"{where} cannot be read: {what} is in its place; move it away, and put the "
-                "folder there if there was one",
-                path=where,
-            )
 
 
 # The log:
@@ -211,12 +201,19 @@ def _number_of(damage: Damage) -> int:
 
 
 def _recipe_damages(store: Store) -> Iterator[Damage]:
-    for info in store.list(RECIPES):
-        what = _obstacle(store, info.name)
-        if what is None and recipe_name(store.read(info.name)) != info.name:
+    for name in sorted(store.names(RECIPES)):
+        what = _obstacle(store, name)
+        if what is None and not _is_sound_recipe(store, name):
             what = "its content is not what it was"
         if what is not None:
-            yield Damage(info.name, what, is_needed=False)
+            yield Damage(name, what, is_needed=False)
+
+
+def _is_sound_recipe(store: Store, name: str) -> bool:
+    try:
+        return recipe_name(store.read(name)) == name
+    except ObjectMissingError:
+        return True  # removed while we look
 
 
 # The segments:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from keepset.core.size_text import size_text
 from keepset.errors import CorruptSnapshotError, KeepsetError, PendingSnapshotError, StorageError
 from keepset.format.commit import FOLDER, Commit, commit_number
 from keepset.format.log import Log, LogState
+from keepset.format.place import check_place
 from keepset.snapshot.reading.opening import snapshots_below
 from keepset.snapshot.reading.recipes import FOLDER as RECIPES
 from keepset.snapshot.upkeep.removing import FOLDERS, remove_snapshot, run_of
@@ -47,7 +48,7 @@ class Plan:
     Attributes:
         older_snapshots: How many snapshots have a newer one at the same path, whether they are
             removed or not.
-        problems: Why snapshots cannot be read; they stay as they are.
+        problems: Why snapshots cannot be read, by their folders; they stay as they are.
     """
 
     url: str
@@ -55,7 +56,7 @@ class Plan:
     spared: tuple[Removal, ...]
     grace_s: float
     older_snapshots: int = 0
-    problems: tuple[KeepsetError, ...] = ()
+    problems: Mapping[str, KeepsetError] = field(default_factory=dict)
 
     @property
     def size_bytes(self) -> int:
@@ -101,13 +102,13 @@ def plan_collection(
     """
     removals: list[Removal] = []
     spared: list[Removal] = []
-    problems: list[KeepsetError] = []
+    problems: dict[str, KeepsetError] = {}
     found: list[_Found] = []
     for folder in snapshots_below(root, with_removed=True):
         try:
             found.append(_look(root, folder))
         except KeepsetError as error:
-            problems.append(error)
+            problems[folder] = error
     old = _older(found)
     whole = _old_snapshots(found, old, keep_latest, max_bytes)
     for snapshot in found:
@@ -124,15 +125,13 @@ def plan_collection(
             garbage += _unfinished(store, grace_s)
         except KeepsetError as error:
             # One that cannot be read is no reason to leave the garbage of the others.
-            problems.append(error)
+            problems[snapshot.folder] = error
             continue
         prefix = f"{snapshot.folder}/" if snapshot.folder else ""
         for removal, goes in garbage:
             named = Removal(prefix + removal.name, removal.size_bytes, removal.why)
             (removals if goes else spared).append(named)
-    return Plan(
-        root.url, tuple(removals), tuple(spared), grace_s, len(old), problems=tuple(problems)
-    )
+    return Plan(root.url, tuple(removals), tuple(spared), grace_s, len(old), problems)
 
 
 def collect(root: Store, plan: Plan) -> int:
@@ -140,6 +139,8 @@ def collect(root: Store, plan: Plan) -> int:
     removed = 0
     planned = {removal.name for removal in plan.removals}
     for folder in snapshots_below(root, with_removed=True):
+        if folder in plan.problems:
+            continue
         store = _store_of(root, folder)
         if f"{folder}/" in planned:
             try:
@@ -148,12 +149,7 @@ def collect(root: Store, plan: Plan) -> int:
                 continue  # somebody has begun to write to it since
             continue
         prefix = f"{folder}/" if folder else ""
-        try:
-            removed += _collect_from(store, prefix, planned, plan.grace_s)
-        except KeepsetError:
-            if not plan.problems or any(name.startswith(prefix) for name in planned):
-                raise
-            # One of those that the plan says cannot be read.
+        removed += _collect_from(store, prefix, planned, plan.grace_s)
     return removed
 
 
@@ -228,6 +224,8 @@ def _store_of(root: Store, folder: str) -> Store:
 
 def _look(root: Store, folder: str) -> _Found:
     store = _store_of(root, folder)
+    for part in FOLDERS:
+        check_place(store, part)
     objects = [info for part in FOLDERS for info in store.list(part)]
     commits = [info.modified_s for info in objects if info.name.startswith(FOLDER)]
     size = sum(info.size_bytes for info in objects)

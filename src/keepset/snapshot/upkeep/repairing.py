@@ -68,10 +68,6 @@ def repair_snapshot(store: Store, report: Report) -> Repair:
         raise PendingSnapshotError(
             f"{store.url} is being written by {holder}; wait until that has ended, then repair"
         )
-    recipes = [damage.name for damage in report.damages if damage.name.startswith(RECIPES)]
-    if recipes:
-        store.delete(recipes)
-        store.sync(RECIPES)  # what is called repaired stays so after a power cut
     void = [number for number in report.commits if number >= report.usable]
     if void and void[-1] == LARGEST_NUMBER:
         # No writer has come so far, and no commit has a place behind it.
@@ -97,6 +93,11 @@ def repair_snapshot(store: Store, report: Report) -> Repair:
         if is_log_damaged:
             body["void"] = report.usable
         _commit(Log(store), replace(state, next_number=left[-1] + 1), kind, run, body)
+    # Last: a folder in the place of a recipe cannot be deleted, and elements do not depend on it.
+    recipes = [damage.name for damage in report.damages if damage.name.startswith(RECIPES)]
+    if recipes:
+        store.delete(recipes)
+        store.sync(RECIPES)  # what is called repaired stays so after a power cut
     rewritten = {manifest.segments[manifest.chunks[n].segment].entry.name for n in sound}
     return Repair(
         store.url,
