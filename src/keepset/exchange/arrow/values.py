@@ -14,8 +14,6 @@ from keepset.core.dtypes import (
     Array,
     DType,
     StringType,
-    is_float,
-    range_text,
     text,
 )
 from keepset.exchange.arrow.leaves import is_text
@@ -37,7 +35,6 @@ def values_of(array: pa.Array, dtype: DType, is_cast: bool) -> tuple[Array, Arra
     What stands in the place of a missing one means nothing. Values are where they were, and
     read-only, unless they have to be made.
     """
-    given = array
     if is_cast:
         array = _cast(array, dtype)
     if dtype is text:
@@ -45,22 +42,19 @@ def values_of(array: pa.Array, dtype: DType, is_cast: bool) -> tuple[Array, Arra
     else:
         values = _strings(array) if isinstance(dtype, StringType) else _numbers(array, dtype)
     missing = missing_in(array)
-    if is_cast and not isinstance(dtype, StringType) and is_float(dtype):
-        _check_finite(given, values, missing, dtype)
     return values, missing
 
 
-def _check_finite(given: pa.Array, made: Array, missing: Array | None, dtype: Any) -> None:
-    """An error if a number has become infinite, because it is too large for a dtype."""
+def first_overflow(given: pa.Array, made: Array, missing: Array | None) -> int | None:
+    """Where the first number is that became infinite when it was cast, if one did."""
     infinite = np.isinf(made)
     if missing is not None:
         infinite &= ~missing
     if infinite.any() and pa.types.is_floating(given.type):
         infinite &= pc.is_finite(given).fill_null(False).to_numpy(zero_copy_only=False)
-    for index in np.flatnonzero(infinite).tolist():
-        value = given[index].as_py()
-        if not math.isinf(float(value)):
-            raise BadValueError(index, value, f"it is not within {range_text(dtype)}")
+    places: list[int] = np.flatnonzero(infinite).tolist()
+    finite = (place for place in places if not math.isinf(float(given[place].as_py())))
+    return next(finite, None)
 
 
 def array_of(batch: pa.RecordBatch | pa.Table, name: str) -> pa.Array:
@@ -110,7 +104,7 @@ def _numbers(array: pa.Array, dtype: np.dtype[Any]) -> Array:
         values = _items(array, np.dtype(array.type.to_pandas_dtype()))
     if values.dtype == dtype:
         return values
-    with np.errstate(over="ignore"):  # which is looked for
+    with np.errstate(over="ignore"):  # see first_overflow
         return values.astype(dtype)
 
 

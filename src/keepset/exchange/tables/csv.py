@@ -373,6 +373,4 @@ def _type_of_integers(texts: pa.ChunkedArray) -> pa.DataType:
 def _column_type(dtype: str) -> pa.DataType:
     """The Arrow type as which a column is parsed that is to have a dtype."""
     type = arrow_type(as_dtype(dtype))
-    if pa.types.is_floating(type):
-        return pa.float64()  # a cast finds what is too large, where Arrow reads an infinite number
     return pa.binary() if pa.types.is_large_string(type) else type

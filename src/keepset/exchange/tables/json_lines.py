@@ -397,8 +397,6 @@ def _json_type(found: pa.DataType, dtype: str) -> pa.DataType:
     Arrow makes numbers of numbers and texts of texts; the rest is a cast.
     """
     wanted = arrow_type(as_dtype(dtype))
-    if pa.types.is_floating(wanted):
-        wanted = pa.float64()  # a cast finds what is too large
     is_number = pa.types.is_integer(wanted) or pa.types.is_floating(wanted)
     if pa.types.is_integer(found) or pa.types.is_floating(found):
         return wanted if is_number else found
