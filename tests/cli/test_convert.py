@@ -202,6 +202,27 @@ def test_other_commands_say_what_to_do_with_files_of_tensorflow(tmp_path: Path) 
     assert f"keepset convert {tmp_path} TARGET" in complaint("cat", tmp_path)
 
 
+@pytest.mark.parametrize("to", KINDS)
+def test_what_is_there_is_not_written_over(to: str, tmp_path: Path) -> None:
+    numbers(5).save(tmp_path / "a")
+    numbers(6).save(tmp_path / "b")
+    target = place(tmp_path, to)
+    answer("convert", tmp_path / "a", target, "--to", to)
+    said = complaint("convert", tmp_path / "b", target, "--to", to)
+    assert str(target) in said
+    assert "already; convert to another path, or remove it first" in said
+    if to == "tfrecord":
+        assert len(list(ks.TFRecordDataset(target))) == 5
+        (tmp_path / "c-00001-of-00002.tfrecord").write_text("of another program")
+        said = complaint(
+            "convert", tmp_path / "a", tmp_path / "c.tfrecord", "--to", to, "--shards", 2
+        )
+        assert "c-00001-of-00002.tfrecord is there already" in said
+        assert (tmp_path / "c-00001-of-00002.tfrecord").read_text() == "of another program"
+    else:
+        assert len(list(ks.load(target))) == 5
+
+
 def test_mistakes_are_named(tmp_path: Path) -> None:
     assert "nothing is kept" in complaint("convert", tmp_path, tmp_path / "b", "--to", "keepset")
     assert "--to" in complaint("convert", tmp_path, tmp_path / "b", code=2)

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import errno
+import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from tests.cli.commands import answer, answer_json, complaint, damage, keep_a_part, numbers
+from tests.cli.commands import (
+    answer,
+    answer_json,
+    complaint,
+    damage,
+    keep_a_part,
+    keepset,
+    numbers,
+)
 from tests.cli.terminal import at_a_terminal
 
 import keepset as ks
+from keepset.cli import verify
+from keepset.errors import StorageError
 from keepset.snapshot.writing.lease import Lease
 from keepset.storage import open_store
 
@@ -132,6 +145,31 @@ def test_what_is_being_written_is_not_repaired(tmp_path: Path) -> None:
     finally:
         lease.release()
     assert "damaged" in answer("verify", tmp_path, code=1)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_repair_that_fails_is_told_in_json_with_the_damage(
+    tmp_path: Path, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(count):
+        numbers(100).save(tmp_path / str(number))
+    damage(tmp_path / "0")
+
+    def full(*_: Any) -> None:
+        raise StorageError("cannot write: No space left", url="x", number=errno.ENOSPC)
+
+    monkeypatch.setattr(verify, "repair_snapshot", full)
+    ended = keepset("verify", tmp_path, "--repair", "--json")
+    assert ended.exit_code == 3
+    assert ended.stderr == "error: cannot write: No space left\n"
+    found = json.loads(ended.stdout)
+    assert not found["is_sound"]
+    assert found["problems"] == {"0": "cannot write: No space left"}
+    first = found["snapshots"][0]
+    assert first["damages"]
+    assert first["repair"] is None
+    if count == 2:
+        assert "unreadable" not in keepset("verify", tmp_path, "--repair").stdout
 
 
 def test_an_object_store_is_checked_too() -> None:

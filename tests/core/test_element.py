@@ -454,3 +454,13 @@ def test_lists_of_times_are_arrays_of_times() -> None:
     )
     with pytest.raises(ElementError, match="item 0 is datetime"):
         to_element([noon, datetime.timedelta(1)])
+
+
+@pytest.mark.parametrize("value", [1e300, [1.0, -1e300], np.array([1.0, 1e300])])
+def test_a_number_beyond_the_promised_range_is_named(value: Any) -> None:
+    conform = conformer({"x": TensorSpec(None, "float32")})
+    with pytest.raises(ElementError, match=r"leaf 'x': .*1e\+300.*from -3\.4") as caught:
+        conform({"x": value})
+    assert caught.value.leaf == "x"
+    infinite = conform({"x": [np.inf, -np.inf, np.nan]})["x"]
+    assert np.isinf(infinite[:2]).all()

@@ -64,7 +64,8 @@ def command(
 
     A conversion that was interrupted goes on where it was when the same command is
     run again, but for several TFRecord files, ZLIB, and TensorFlow's files in a
-    bucket, which begin anew. A file takes its name when it is whole.
+    bucket, which begin anew. A file takes its name when it is whole. Nothing is
+    written over: a target that is there already is an error.
 
     \b
     Examples:

@@ -68,13 +68,15 @@ def command(place: Place, as_json: bool, repair: bool) -> None:
     checked, problems = [], {}
     with _progress([store for _, store in stores]) as on_chunk:
         for name, store in stores:
+            report, fix = None, None
             try:
                 report = check_snapshot(store, on_chunk)
                 fix = repair_snapshot(store, report) if repair and not report.is_sound else None
-                checked.append(_Checked(name, report, fix))
             except KeepsetError as error:
                 problems[name] = error  # the others are checked all the same
-    if not checked:
+            if report is not None:
+                checked.append(_Checked(name, report, fix))
+    if len(problems) == len(stores) and not as_json:
         raise next(iter(problems.values()))
     is_sound = all(each.report.is_sound for each in checked)
     skipped = _skipped(place, checked)
@@ -113,7 +115,12 @@ def _skipped(place: Place, checked: list[_Checked]) -> dict[str, str]:
 def _show(
     checked: list[_Checked], problems: Mapping[str, KeepsetError], skipped: Mapping[str, str]
 ) -> None:
-    unread = [[name or ".", plain("unreadable", "bold red"), "?", "?", "?"] for name in problems]
+    read = {each.name for each in checked}
+    unread = [
+        [name or ".", plain("unreadable", "bold red"), "?", "?", "?"]
+        for name in problems
+        if name not in read
+    ]
     show(
         table(
             ["name", "result", "elements", "chunks", "size"],

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from keepset.core.arrays import as_array, as_unit
-from keepset.core.dtypes import TEXT_OBJECTS, Array, StringType, text
+from keepset.core.dtypes import TEXT_OBJECTS, Array, StringType, is_float, range_text, text
 from keepset.core.element import own, to_element
 from keepset.core.ragged import Ragged
 from keepset.core.sparse import Sparse
@@ -187,10 +187,24 @@ def _number(spec: TensorSpec, value: Any) -> Any:
         literal = isinstance(value, bool | int | float | complex | list | tuple)
         if array.size and not _may_cast(array, wanted, literal):
             raise _unlike(spec, to_element(array))
-        array = as_unit(array, wanted) if array.dtype.kind in "mM" else array.astype(wanted)
+        array = as_unit(array, wanted) if array.dtype.kind in "mM" else _cast(spec, array, wanted)
     elif array is value or array.base is not None:
         array = own(array)  # whoever made it may use it again, with new contents
     return array if array.ndim else array[()]
+
+
+def _cast(spec: TensorSpec, array: Array, wanted: np.dtype[Any]) -> Array:
+    """The array as another dtype; an error if a number becomes an infinite one."""
+    with np.errstate(over="ignore"):  # which is looked for
+        made = array.astype(wanted)
+    if is_float(wanted) and not np.isfinite(made).all():
+        too_large = np.isfinite(array) & np.isinf(made)
+        if too_large.any():
+            raise ElementError(
+                f"{spec} was promised, but this has {array[too_large][0]!s}, which is not within "
+                f"{range_text(wanted)}; {_REMEDY}"
+            )
+    return made
 
 
 def _may_cast(array: Any, wanted: np.dtype[Any], literal: bool) -> bool:

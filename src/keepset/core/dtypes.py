@@ -187,3 +187,18 @@ PLAIN_SCALARS: set[type] = {
     bytes,
     *(np.dtype(code).type for code in "?bhilqBHILQefdgFDGmM"),
 }
+
+
+def is_float(dtype: np.dtype[Any]) -> bool:
+    """Whether numbers of a dtype may be infinite, also complex ones and those of ml_dtypes."""
+    return dtype.kind in "fc" or dtype.name.startswith(("bfloat", "float"))
+
+
+def range_text(dtype: np.dtype[Any]) -> str:
+    """The range of a dtype of floats, for messages."""
+    name = dtype_name(dtype)
+    try:
+        most = f"{float(np.finfo(dtype).max):.8g}"
+    except ValueError:
+        return f"the range of {name}"  # of a dtype that another package adds
+    return f"the range of {name}, from -{most} to {most}"

@@ -13,12 +13,13 @@ from keepset.dataset import Dataset
 from keepset.dataset.base import node_of
 from keepset.dataset.tensorflow_files import TFRecordDataset
 from keepset.errors import InvalidArgumentError
-from keepset.exchange.files.file_names import file_names, is_local
+from keepset.exchange.files.file_names import file_names, is_local, store_of
 from keepset.exchange.files.whole_run import chunks_of
 from keepset.exchange.tensorflow.compression import compression_named
 from keepset.exchange.tensorflow.infer_features import infer_features
+from keepset.exchange.tensorflow.saved_files import METADATA
 from keepset.exchange.tensorflow.saving import save_tensorflow
-from keepset.exchange.tensorflow.write_tfrecord import write_tfrecord
+from keepset.exchange.tensorflow.write_tfrecord import shard_names, write_tfrecord
 from keepset.snapshot.reading.opening import snapshots_below
 from keepset.storage import open_store
 
@@ -65,8 +66,10 @@ def convert(
     if to not in KINDS:
         raise InvalidArgumentError(f"to={to!r} is unknown; choose one of {', '.join(KINDS)}")
     given = options or {}
-    ds = _opened(os.fspath(source), features, raw, fingerprint, given)
     path = os.fspath(target)
+    if to != "keepset":
+        _check_free(path, to, num_shards, given)
+    ds = _opened(os.fspath(source), features, raw, fingerprint, given)
     if to == "keepset":
         return _keep(ds, path, compression, progress, given)
     identity = digest_of(
@@ -112,6 +115,18 @@ def _opened(
         return records
     described = features if features is not None else infer_features(names[0], **options)
     return records.parse_example(described)
+
+
+def _check_free(path: str, to: str, num_shards: int, options: dict[str, Any]) -> None:
+    """An error if something is in the place of a file, or of a dataset that TensorFlow loads."""
+    wanted = [f"{path}/{METADATA}"] if to == "tensorflow" else shard_names(path, num_shards)
+    for name in wanted:
+        store, file = store_of(name, options)
+        if store.exists(file):
+            what = f"{path} holds a dataset" if to == "tensorflow" else f"{name} is there"
+            raise InvalidArgumentError(
+                f"{what} already; convert to another path, or remove it first"
+            )
 
 
 def _keep(

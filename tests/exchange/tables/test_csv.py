@@ -690,3 +690,49 @@ def test_two_columns_of_one_name_are_not_written(tmp_path: Path) -> None:
     with pytest.raises(ks.ElementError, match=r"'1' cannot be written: 2 entries .* map"):
         ks.Dataset.from_tensors({1: 2, "1": 3}).write_json_lines(tmp_path / "out.jsonl")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_header_in_another_encoding_says_what_to_pass(tmp_path: Path) -> None:
+    path = tmp_path / "some.csv"
+    path.write_bytes("née,b\n1,2\n".encode("latin-1"))
+    with pytest.raises(ks.CorruptRecordError, match=r'line 1: .*0xe9.*encoding="latin-1"'):
+        list(ks.read_csv(path))
+    assert list(ks.read_csv(path, encoding="latin-1")) == [{"née": 1, "b": 2}]
+
+
+@pytest.mark.parametrize(
+    ("rows", "given", "advised"),
+    [
+        (["18446744073709551615", "-1"], None, "string"),
+        (["18446744073709551615", "-1"], "uint64", "string"),
+        (["5", "-1"], "uint64", "int64"),
+        (["5", "18446744073709551615"], "int64", "uint64"),
+        (["-1", "5"], "uint8", "int64"),
+        (["5", "300"], "int8", "int64"),
+    ],
+)
+def test_the_type_that_is_advised_holds_all_rows(
+    tmp_path: Path, rows: list[str], given: str | None, advised: str
+) -> None:
+    path = written(tmp_path, "\n".join(["a", *rows]))
+    with pytest.raises(ks.CorruptRecordError, match="the type of the column") as caught:
+        list(ks.read_csv(path, types=None if given is None else {"a": given}))
+    assert f"types={{'a': '{advised}'}}" in str(caught.value)
+    assert len(list(ks.read_csv(path, types={"a": advised}))) == 2
+
+
+@pytest.mark.parametrize("kind", ["csv", "json_lines", "parquet"])
+def test_a_number_that_a_given_type_cannot_hold_is_named_once(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "some"
+    numbers = [1.0, 70000.0, -80000.0]
+    getattr(ks.Dataset.from_tensor_slices({"a": numbers}), f"write_{kind}")(path)
+    ds = getattr(ks, f"read_{kind}")(path, types={"a": "float16"})
+    with pytest.warns(UserWarning, match=rf"{path}: 'a' has 70000\.0.* -65504 to 65504") as caught:
+        assert [float(x["a"]) for x in ds] == [1.0, np.inf, -np.inf]
+    assert len(caught) == 1
+
+
+def test_a_number_that_is_infinite_is_so_as_any_type(tmp_path: Path) -> None:
+    path = tmp_path / "some.csv"
+    path.write_text("a\n1.5\ninf\n")
+    assert [float(x["a"]) for x in ks.read_csv(path, types={"a": "float16"})] == [1.5, np.inf]

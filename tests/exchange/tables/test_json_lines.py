@@ -488,3 +488,42 @@ def test_a_bad_value_among_many_columns_is_found_without_a_look_at_each(
         with pytest.raises(ks.CorruptRecordError, match=f"line 3: 'column {odd}' has '[xy]'"):
             list(ks.read_json_lines(file))
         assert len(calls) < 40
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ('{"a":[1,"x"]}', "a list in 'a' has both numbers and texts"),
+        ('{"a":[1,[2]]}', "a list in 'a' has both numbers and lists"),
+        ('{"a":{"b":[{"c":1},{"c":true}]}}', "'a.b' has both numbers and true or false"),
+        ('{"a":1},', "',' stands behind the object"),
+        ('{"a":1}]', "']' stands behind the object"),
+        ('{"a":1},{"a":2}', "there is more than one object"),
+    ],
+)
+def test_a_line_that_cannot_be_read_says_why(tmp_path: Path, line: str, what: str) -> None:
+    (tmp_path / "some.jsonl").write_text(f"{line}\n")
+    with pytest.raises(ks.CorruptRecordError, match=re.escape(what)):
+        list(ks.read_json_lines(tmp_path / "some.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("value", "given", "advice"),
+    [
+        ("-1", "uint8", "types={'a': 'int64'}"),
+        ("18446744073709551615", "int64", "types={'a': 'uint64'}, if no row has a negative one"),
+        ("-1", "uint64", "write it as a text"),
+    ],
+)
+def test_a_number_that_does_not_fit_says_which_type_does(
+    tmp_path: Path, value: str, given: str, advice: str
+) -> None:
+    (tmp_path / "some.jsonl").write_text(f'{{"a":5}}\n{{"a":{value}}}\n')
+    with pytest.raises(ks.CorruptRecordError, match=re.escape(advice)):
+        list(ks.read_json_lines(tmp_path / "some.jsonl", types={"a": given}))
+
+
+def test_an_infinite_number_is_named_by_its_element_and_leaf(tmp_path: Path) -> None:
+    ds = ks.Dataset.from_tensor_slices({"x": {"y": [1.0, np.inf]}, "z": [1, 2]})
+    with pytest.raises(ks.ElementError, match=r"element 1, leaf 'x\.y': .* no infinite numbers"):
+        ds.write_json_lines(tmp_path / "some.jsonl")

@@ -11,14 +11,24 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from keepset.core.column import Column
-from keepset.core.dtypes import Array, DType, dtype_name, join_arrays, text
+from keepset.core.dtypes import (
+    Array,
+    DType,
+    StringType,
+    dtype_name,
+    is_float,
+    join_arrays,
+    range_text,
+    text,
+)
 from keepset.core.jagged import Jagged
 from keepset.core.ragged import Ragged
 from keepset.core.spec import LeafSpec
+from keepset.core.warn import warn_user
 from keepset.errors import ElementError, InvalidArgumentError
 from keepset.exchange.arrow.leaves import ArrowLeaf, without_views
 from keepset.exchange.arrow.missing import default_fill, example_fill, fill_list, fill_value
-from keepset.exchange.arrow.values import BadValueError, missing_in, values_of
+from keepset.exchange.arrow.values import BadValueError, first_overflow, missing_in, values_of
 
 
 class RowError(ElementError):
@@ -42,6 +52,7 @@ class ArrowColumn:
         # NumPy takes None for float64 when it compares.
         is_known = leaf.dtype is not None
         self.is_cast = cast_to is not None and not (is_known and cast_to == leaf.dtype)
+        self.has_warned = False  # of numbers that became infinite
         self.spec: LeafSpec = leaf.spec(dtype)
         self.fill = default_fill(dtype)
         if leaf.key in missing:
@@ -131,6 +142,8 @@ class _Walk:
         except BadValueError as error:
             raise self._bad(error) from error
         missing = _either(missing, self._masked)
+        if of.is_cast and not isinstance(of.dtype, StringType) and is_float(of.dtype):
+            self._warn_of_overflow(of.dtype, values, missing)
         if missing is not None:
             if of.fill is None:
                 raise self._missing(missing, of.leaf.key, example_fill(of.dtype))
@@ -138,6 +151,18 @@ class _Walk:
             values[missing] = of.fill[0]
         values.flags.writeable = False
         return values
+
+    def _warn_of_overflow(self, dtype: Any, values: Array, missing: Array | None) -> None:
+        """Warn once of a number that the dtype which the user gave cannot hold."""
+        of = self._of
+        place = None if of.has_warned else first_overflow(self.array, values, missing)
+        if place is not None:
+            of.has_warned = True
+            warn_user(
+                f"{of.where}: {of.leaf.name!r} has {self.array[place].as_py()!r:.60}, which is not "
+                f"within {range_text(dtype)}: such numbers are read as infinite; choose another "
+                f"type in types={{{of.leaf.name!r}: ...}}"
+            )
 
     def _rows(self, indices: Array) -> Array:
         """The rows that have the items at these places, of the array that was given."""
@@ -172,7 +197,7 @@ class _Walk:
             )
         if of.dtype is text and isinstance(error.value, bytes):
             return self._error(
-                f"{of.leaf.name!r} has {_around_bad(error.value)}; read it as bytes, with "
+                f"{of.leaf.name!r} has {around_bad(error.value)}; read it as bytes, with "
                 f"types={{{of.leaf.name!r}: 'string'}}, or pass the encoding= of a text file",
                 np.array([error.index]),
             )
@@ -184,7 +209,7 @@ class _Walk:
         return self._error(what, np.array([error.index]))
 
 
-def _around_bad(value: bytes) -> str:
+def around_bad(value: bytes) -> str:
     """Which byte of a value is no UTF-8."""
     try:
         value.decode()

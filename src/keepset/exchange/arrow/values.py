@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from keepset.core.dtypes import TEXT_OBJECTS, Array, DType, StringType, text
+from keepset.core.dtypes import (
+    TEXT_OBJECTS,
+    Array,
+    DType,
+    StringType,
+    text,
+)
 from keepset.exchange.arrow.leaves import is_text
 
 _OF_OTHERS: Final = 2  # what NumPy says of a dtype that another package adds
@@ -36,6 +43,18 @@ def values_of(array: pa.Array, dtype: DType, is_cast: bool) -> tuple[Array, Arra
         values = _strings(array) if isinstance(dtype, StringType) else _numbers(array, dtype)
     missing = missing_in(array)
     return values, missing
+
+
+def first_overflow(given: pa.Array, made: Array, missing: Array | None) -> int | None:
+    """Where the first number is that became infinite when it was cast, if one did."""
+    infinite = np.isinf(made)
+    if missing is not None:
+        infinite &= ~missing
+    if infinite.any() and pa.types.is_floating(given.type):
+        infinite &= pc.is_finite(given).fill_null(False).to_numpy(zero_copy_only=False)
+    places: list[int] = np.flatnonzero(infinite).tolist()
+    finite = (place for place in places if not math.isinf(float(given[place].as_py())))
+    return next(finite, None)
 
 
 def array_of(batch: pa.RecordBatch | pa.Table, name: str) -> pa.Array:
@@ -83,7 +102,10 @@ def _numbers(array: pa.Array, dtype: np.dtype[Any]) -> Array:
         values = _items(array, np.dtype(f"{kind}[{array.type.unit}]"))
     else:
         values = _items(array, np.dtype(array.type.to_pandas_dtype()))
-    return values if values.dtype == dtype else values.astype(dtype)
+    if values.dtype == dtype:
+        return values
+    with np.errstate(over="ignore"):  # see first_overflow
+        return values.astype(dtype)
 
 
 def _items(array: pa.Array, dtype: np.dtype[Any]) -> Array:

@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 from keepset.core.cached import cached_property
 from keepset.core.dtypes import as_dtype
 from keepset.core.node import stage
-from keepset.errors import ElementError, InvalidArgumentError
+from keepset.errors import CorruptRecordError, ElementError, InvalidArgumentError
+from keepset.exchange.arrow.column import around_bad
 from keepset.exchange.arrow.leaves import is_text
 from keepset.exchange.arrow.rows import ArrowRows
 from keepset.exchange.arrow.source import arrow_damage
@@ -37,6 +38,7 @@ from keepset.exchange.tables.text_table import TextTable
 from keepset.exchange.tables.whole_numbers import (
     all_whole,
     has_overflow,
+    integer_for,
     is_exact,
     is_whole,
     may_be_rounded,
@@ -97,6 +99,18 @@ class ReadCsv(FileRows):
         return _Head(self, place)
 
 
+def _check_header(text: bytes, line: int, where: str) -> None:
+    """An error if the names of columns are no text: nothing but the encoding is wrong, mostly."""
+    try:
+        text.decode()
+    except UnicodeDecodeError as error:
+        raise CorruptRecordError(
+            f"{where}: line {line}: the header has {around_bad(text)}; pass the encoding of the "
+            'file, such as encoding="latin-1"',
+            path=where,
+        ) from error
+
+
 class _Head:
     """How a file begins: its columns, and rows from which types are found.
 
@@ -116,6 +130,7 @@ class _Head:
         if node.header is True:
             if not text:
                 raise place.damaged("it is empty, and begins with no header; pass header=False")
+            _check_header(text, block.line + line_ends(block.data[: first.start]), place.name)
             with arrow_damage(place):
                 self.names: list[str] = self.form.header(text)
             self.start = first.stop
@@ -222,6 +237,7 @@ class _CsvRows(TextTable):
             )
         super().__init__(place, rows, node.on_bad_row)
         self._types = types or {}
+        self._known_bounds: dict[str, tuple[int, int]] = {}
         self._wanted = [] if rows is None else rows.names
         # Of text, what stands for missing values does so only if the user says what to put there.
         self._texts = [
@@ -294,30 +310,46 @@ class _CsvRows(TextTable):
         [value] = self._form.texts(record, self._head.names, [name])[name].to_pylist()
         type = self._types[name]
         shown = value.decode(errors="backslashreplace")
-        what = f"{name!r} has {shown!r:.60}, which is no {type} as in the rows before"
+        what = f"{name!r} has {shown!r:.60}, which is no {type}, the type of the column"
         if pa.types.is_float64(type) and is_whole(value):
             what = rounded(name, shown)
         return (
             f"{what}; read it as another type, with types={{{name!r}: "
-            f"{self._better(value, type)!r}}}"
+            f"{self._better(name, value, type)!r}}}"
         )
 
-    def _better(self, value: bytes, type: pa.DataType) -> str:
+    def _better(self, name: str, value: bytes, type: pa.DataType) -> str:
         """A dtype that holds a value, and those that a column had before."""
         choices = []
         if is_whole(value):
-            choices = [(pa.uint64(), "uint64")] if pa.types.is_signed_integer(type) else []
+            if not pa.types.is_integer(type):
+                return "string"
+            low, high = self._bounds(name)
+            number = number_of(value)
+            return integer_for(min(low, number), max(high, number)) or "string"
         elif pa.types.is_integer(type):
             choices = [(pa.float64(), "float64")]
         elif pa.types.is_date(type) or pa.types.is_timestamp(type):
             choices = [(pa.timestamp("s"), "datetime64[s]"), (pa.timestamp("ns"), "datetime64[ns]")]
-        for wanted, name in choices:
+        for wanted, dtype in choices:
             try:
                 self._form.table(value, ["value"], {"value": wanted}, ["value"])
             except pa.ArrowInvalid:
                 continue
-            return name
+            return dtype
         return "string"
+
+    def _bounds(self, name: str) -> tuple[int, int]:
+        """The smallest and the largest whole number in the first rows of a column."""
+        if name not in self._known_bounds:
+            data = next((block.data for block in self.blocks()), b"")
+            try:
+                texts = pc.unique(self._form.texts(data, self._head.names, [name])[name])
+            except pa.ArrowInvalid:  # of rows of another width
+                texts = pa.array([], pa.binary())
+            numbers = [number_of(each) for each in texts.to_pylist() if is_whole(each)]
+            self._known_bounds[name] = min(numbers, default=0), max(numbers, default=0)
+        return self._known_bounds[name]
 
 
 def delimiter_of(name: str) -> str:

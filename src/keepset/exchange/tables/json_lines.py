@@ -23,7 +23,7 @@ from keepset.exchange.files.row_file import Place, RowFile
 from keepset.exchange.tables.bad_rows import check_policy
 from keepset.exchange.tables.csv_records import Record
 from keepset.exchange.tables.json_depth import MOST_LEVELS, has_open_line, is_too_deep
-from keepset.exchange.tables.json_misfits import misfit, strange_key, unreadable
+from keepset.exchange.tables.json_misfits import misfit, mixed_types, strange_key, unreadable
 from keepset.exchange.tables.text_blocks import (
     PART_BYTES,
     SAMPLE_BYTES,
@@ -168,6 +168,9 @@ class _JsonRows(TextTable):
                 f"there is a key {strange!r}, which none of the first rows has; say what type it "
                 f"has, with types={{{strange!r}: 'float64'}}, or choose keys with columns="
             )
+        mixed = mixed_types(found)
+        if mixed is not None:
+            return f"{mixed}: {record!r:.80}; bring them to one type"
         return f"{record!r:.80} cannot be read; correct it"
 
 
@@ -412,6 +415,9 @@ def _object(record: bytes) -> dict[str, Any] | str:
         found = json.loads(record, object_pairs_hook=_unique, parse_int=_whole)
     except json.JSONDecodeError as error:
         if error.msg == "Extra data" and error.doc[: error.pos].rstrip().endswith("}"):
+            rest = error.doc[error.pos :].strip()
+            if "{" not in rest:
+                return f"{rest!r:.60} stands behind the object: {record!r:.80}; remove it"
             return f"there is more than one object: {record!r:.80}; put each in a line of its own"
         return f"it is no JSON ({error}): {record!r:.80}; correct it"
     except ValueError as error:

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from keepset.exchange.arrow.leaves import is_list
-from keepset.exchange.tables.whole_numbers import fits_unsigned
+from keepset.exchange.tables.whole_numbers import integer_for
 
 
 class _TooLarge(str):
@@ -75,17 +75,41 @@ def strange_key(
     return None
 
 
+def mixed_types(found: dict[str, Any]) -> str | None:
+    """What is wrong with a list whose items are of several types, if there is one."""
+    kinds: dict[str, str] = {}
+    for name, kind in _kinds(found, ""):
+        if kinds.setdefault(name, kind) != kind:
+            return f"a list in {name.partition('[')[0]!r} has both {kinds[name]} and {kind}"
+    return None
+
+
+def _kinds(value: Any, name: str) -> Iterator[tuple[str, str]]:
+    """How the values in an object are called, and of which kind each is."""
+    if isinstance(value, dict):
+        yield name, "objects"
+        for key, item in value.items():
+            yield from _kinds(item, f"{name}.{key}" if name else key)
+    elif isinstance(value, list):
+        yield name, "lists"
+        for item in value:
+            yield from _kinds(item, f"{name}[]")
+    elif isinstance(value, bool):
+        yield name, "true or false"
+    elif value is not None:
+        yield name, "texts" if isinstance(value, str) else "numbers"
+
+
 def misfit(field: pa.Field, value: Any) -> str:
     name, odd, type = _odd_value(field.type, value, field.name) or (field.name, value, field.type)
-    what = f"{name!r} has {odd!r:.60}, which is no {type} as in the rows before"
+    what = f"{name!r} has {odd!r:.60}, which is no {type}, the type of the column"
     if pa.types.is_integer(type) and isinstance(odd, int | float) and not isinstance(odd, bool):
-        if isinstance(odd, float):
-            better = "float64"
-        elif fits_unsigned(odd) and pa.types.is_signed_integer(type):
-            better = "uint64"
-        else:
+        # A smaller type was given by the user; an int64 holds all that it does.
+        better = "float64" if isinstance(odd, float) else integer_for(odd, odd)
+        if better is None or (better == "int64" and type.bit_width == 64):
             return f"{what}; write it as a text, or leave {field.name!r} out with columns="
-        return f"{what}; read it as another type, with types={{{name!r}: {better!r}}}"
+        only_if = ", if no row has a negative one" if better == "uint64" else ""
+        return f"{what}; read it as another type, with types={{{name!r}: {better!r}}}{only_if}"
     if pa.types.is_timestamp(type) and isinstance(odd, str):
         return f"{what}; read it as another type, with types={{{name!r}: 'string'}}"
     return f"{what}; bring it to one type, or leave {field.name!r} out with columns="

@@ -63,13 +63,16 @@ class JsonLinesWriter(RowWriter):
                 return map(encode_basestring, self._decoded(column, path))
             if kind == "f" and np.isfinite(column).all():
                 return map(repr, column.astype(np.float64).tolist())
-        return map(self._encoded, self._values(column, path))
+        return (self._encoded(value, path) for value in self._values(column, path))
 
-    def _encoded(self, value: Any) -> str:
+    def _encoded(self, value: Any, path: str) -> str:
         try:
             return self._encode(value)
         except ValueError as error:
-            raise unfit("", "JSON has no infinite numbers; replace them with map") from error
+            raise ElementError(
+                "this cannot be written: JSON has no infinite numbers; replace them with map",
+                leaf=path,
+            ) from error
 
     def _values(self, column: Column, path: str) -> list[Any]:
         """The leaves of a column in plain Python."""

@@ -71,8 +71,11 @@ def type_of(low: int, high: int) -> pa.DataType:
     return pa.uint64() if low >= 0 and _LARGEST < high <= _LARGEST_UNSIGNED else pa.int64()
 
 
-def fits_unsigned(number: int) -> bool:
-    return 0 <= number <= _LARGEST_UNSIGNED
+def integer_for(low: int, high: int) -> str | None:
+    """The dtype that holds whole numbers from ``low`` to ``high``, if there is one."""
+    if low >= _SMALLEST and high <= _LARGEST:
+        return "int64"
+    return "uint64" if low >= 0 and high <= _LARGEST_UNSIGNED else None
 
 
 def rounded(name: str, number: int | str) -> str:
