@@ -154,6 +154,50 @@ def passes_captured() -> Callable[[Any], Any]:
     return inner
 
 
+IN_TUPLE, ENCODED, AS_TEXT, STRIPPED, FORMATTED, WALRUS, STEPPED, SHORT_STEP = (
+    *("Zq-passed-7775", "Zq-passed-7776", "Zq-passed-7777", "Zq-passed-7778"),
+    *("Zq-passed-7779", "Zq-passed-7780", "Zq-passed-7781", "Zq-passed-7782"),
+)
+BY_KEY, BY_NUMBER = {"v": "Zq-passed-7783", "w": 1}, ["Zq-passed-7784", "Zq-passed-7785"]
+MEMBERS = SimpleNamespace(inner={"v": ["a", "Zq-passed-7786"]})
+LOOPED, UNPACKED = ["Zq-passed-7787", "Zq-passed-7788"], "bob:Zq-passed-7789"
+
+
+class Slotted:
+    __slots__ = ("v",)
+
+    def __init__(self) -> None:
+        self.v = "Zq-passed-7790"
+
+
+SLOTTED = Slotted()
+
+
+def passes_on_in_other_forms(x: Any) -> Any:
+    send(x, auth=("user", IN_TUPLE), password=ENCODED.encode())
+    send(x, password=str(AS_TEXT), secret=STRIPPED.strip())
+    send(x, password="{}".format(FORMATTED), api_key=BY_KEY["v"])  # noqa: UP032
+    v = STEPPED
+    w = v.strip()
+    send(x, password=w, secret=BY_NUMBER[0])
+    if (value := WALRUS) and x:
+        send(x, password=value)
+    settings = {"v": SHORT_STEP}
+    send(x, password=settings["v"], secret=MEMBERS.inner["v"][1])
+    for each in LOOPED:
+        send(x, password=each)
+    _, rest = UNPACKED.split(":")
+    send(x, password=rest, secret=BY_NUMBER[-1])
+    literal = "Zq-literal-7791"
+    send(x, password=literal)
+    return x
+
+
+def passes_on_a_slot(x: Any) -> Any:
+    send(x, api_key=SLOTTED.v)
+    return x
+
+
 class Keyed:
     def __init__(self) -> None:
         self.api_key = "Zq-own-7761"
@@ -204,6 +248,8 @@ PIPELINES: dict[str, Callable[[], ks.Dataset]] = {
     "inner": lambda: ks.Dataset.range(3).flat_map(lambda x: ks.Dataset.range(2).map(used)),
     "bytes": lambda: ks.Dataset.range(3).map(in_bytes),
     "passed on": lambda: ks.Dataset.range(3).map(passes_on),
+    "other forms": lambda: ks.Dataset.range(3).map(passes_on_in_other_forms),
+    "slot": lambda: ks.Dataset.range(3).map(passes_on_a_slot),
     "captured and passed on": lambda: ks.Dataset.range(3).map(passes_captured()),
     "positional literal": lambda: ks.Dataset.range(3).map(logs_in),
     "asking": lambda: ks.Dataset.range(3).map(functools.partial(Asking(), "Zq-asking-7764")),
@@ -221,7 +267,16 @@ def as_script(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UNNAMED", "Zq-environment-7754")
     monkeypatch.setenv("MY_API_KEY", "Zq-env-7766")
     scripts = (used, others, objects, clients, send, add, prefixed, numbers, with_array)
-    for function in (*scripts, helper, by_helper, in_bytes, logs_in, log_in, passes_on):
+    for function in (
+        *scripts,
+        helper,
+        by_helper,
+        in_bytes,
+        logs_in,
+        log_in,
+        passes_on,
+        passes_on_in_other_forms,
+    ):
         monkeypatch.setattr(function, "__module__", "__main__")
 
 

@@ -7,14 +7,13 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Final
 
+from keepset.core.secrets.leaves import PASSING, WITH_DEFAULT, called_name
 from keepset.core.secrets.names import NONE, SURE, VAGUE, WEAK, strength_of_name
+from keepset.core.secrets.targets import assigned_values
 
 # A name, what goes by it, and how surely that is secret.
 Named = tuple[str, ast.AST | None, int]
 
-# Calls that give back what they get, or a default that is among their arguments.
-PASSING: Final = {"SecretStr", "SecretBytes", "Secret", "str", "bytes", "b64decode", "fromhex"}
-WITH_DEFAULT: Final = {"get", "getenv", "pop", "setdefault"}
 _DEFAULTS: Final = {"default", "fallback", "value", "const", "initial"}
 # Methods of a text that compare it with others.
 _COMPARING: Final = {
@@ -28,6 +27,11 @@ _ASKING: Final = (
     *("get", "load", "read", "fetch", "find", "generate", "make", "create", "new", "has", "is"),
     *("require", "request", "list", "delete", "remove", "parse", "tokenize", "lookup", "ask"),
 )
+# They get what may hold secrets, or the names of those.
+_CLEANING: Final = {
+    *("mask", "redact", "filter", "strip", "drop", "hide", "clean", "censor", "sanitize", "scrub"),
+    *("detect", "scan", "count", "contains", "without", "exclude", "split", "extract", "match"),
+}
 _SETTING: Final = ("set_", "with_", "use_", "add_")
 # They are given a secret, although their names have none of its words.
 _LOGINS: Final = {"authenticate", "authorize", "login", "log_in", "signin", "sign_in", "unlock"}
@@ -48,7 +52,10 @@ def named_values(tree: ast.AST, signatures: dict[str, tuple[str, ...]]) -> Itera
         if isinstance(node, ast.Call):
             yield from _of_call(node, signatures)
         elif isinstance(node, ast.BoolOp):
-            yield from _among(node.values)
+            for named in _among(node.values):
+                # The variables of `auth and NAME` are asked together, and mean different things.
+                if isinstance(node.op, ast.Or) or isinstance(named[1], ast.Constant):
+                    yield named
         elif isinstance(node, ast.IfExp):
             yield from _among([node.body, node.orelse])
 
@@ -77,28 +84,13 @@ def _parameters(given: ast.arguments) -> tuple[str, ...]:
 
 def _by_place(node: ast.AST) -> Iterator[tuple[str, ast.AST | None]]:
     """Assignments, keywords, items of dicts, defaults, comparisons and patterns."""
+    for target, value in assigned_values(node):
+        yield _name_of(target), value
     match node:
-        case ast.Assign(targets=targets, value=value):
-            for target in targets:
-                yield from _assigned(target, value)
-        case (
-            ast.For(target=target, iter=value)
-            | ast.AsyncFor(target=target, iter=value)
-            | ast.comprehension(target=target, iter=value)
-        ):
-            items = value.elts if isinstance(value, ast.Tuple | ast.List | ast.Set) else [value]
-            for item in items:
-                yield from _assigned(target, item)
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
             for each in ast.walk(node):
                 if isinstance(each, ast.Return | ast.Yield):
                     yield name, each.value
-        case (
-            ast.AnnAssign(target=target, value=value)
-            | ast.AugAssign(target=target, value=value)
-            | ast.NamedExpr(target=target, value=value)
-        ):
-            yield _name_of(target), value
         case ast.keyword(arg=str(name), value=value):
             yield name, value
         case ast.Dict(keys=keys, values=values):
@@ -177,7 +169,8 @@ def _of_secret_call(call: ast.Call, called: str) -> Iterator[Named]:
         return
     strength = WEAK if called.lower() in _LOGINS else strength_of_name(called)
     first = called.lower().lstrip("_").partition("_")[0]
-    is_asking = first in _ASKING or (called[:1].islower() and first.startswith(_ASKING))
+    is_asking = first in _CLEANING or first in _ASKING
+    is_asking |= called[:1].islower() and first.startswith(_ASKING)
     if not is_asking or called.lower() in _LOGINS:
         strength = VAGUE if strength == WEAK and called.lower() not in _LOGINS else strength
         yield from ((called, value, strength) for value in call.args)
@@ -189,38 +182,6 @@ def _among(items: list[ast.expr]) -> Iterator[Named]:
         name = _surest_name(one)
         if strength := strength_of_name(name):
             yield from ((name, other, strength) for j, other in enumerate(items) if j != i)
-
-
-def _assigned(target: ast.AST, value: ast.AST) -> Iterator[tuple[str, ast.AST]]:
-    """The names in a target, each with what it gets, as far as the source says so."""
-    if isinstance(target, ast.Starred):
-        target = target.value
-    if not isinstance(target, ast.Tuple | ast.List):
-        yield _name_of(target), value.body if isinstance(value, ast.Lambda) else value
-        return
-    items: list[ast.AST] = [value] * len(target.elts)
-    if isinstance(value, ast.Tuple | ast.List) and not _stars(value):
-        stars, more = _stars(target), len(value.elts) - len(target.elts)
-        if stars:
-            # What a star takes is as long as the others leave.
-            rest = ast.Tuple(value.elts[stars[0] : stars[0] + more + 1], ast.Load())
-            items = [*value.elts[: stars[0]], rest, *value.elts[stars[0] + more + 1 :]]
-        elif not more:
-            items = list(value.elts)
-    for each, item in zip(target.elts, items, strict=False):
-        yield from _assigned(each, item)
-
-
-def _stars(node: ast.Tuple | ast.List) -> list[int]:
-    return [i for i, each in enumerate(node.elts) if isinstance(each, ast.Starred)]
-
-
-def called_name(call: ast.Call) -> str:
-    """The name of the function or the method that is called."""
-    match call.func:
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            return name
-    return ""
 
 
 def _surest_name(node: ast.AST) -> str:

@@ -33,15 +33,17 @@ def reachable_secrets(values: Iterable[tuple[str, Any]]) -> set[str]:
     """The texts that are secret by a name, in values that are given with their own names."""
     found: set[str] = set()
     todo: list[Part] = [(value, strength_of_name(name)) for name, value in values]
-    # The values themselves, so that no id is used twice.
-    seen: dict[int, Any] = {}
+    # The values themselves, so that no id is used twice, and the surest of their names.
+    seen: dict[int, Part] = {}
     while todo and len(seen) < _MOST_VALUES:
         value, strength = todo.pop()
         if isinstance(value, str | bytes):
             found |= secret_texts(value, strength)
-        elif id(value) not in seen:
-            seen[id(value)] = value
-            todo += _parts(value, NONE if callable(value) else strength)
+            continue
+        strength = NONE if callable(value) else strength
+        if id(value) not in seen or seen[id(value)][1] < strength:
+            seen[id(value)] = value, strength
+            todo += _parts(value, strength)
     return found
 
 
