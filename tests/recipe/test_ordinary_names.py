@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 from collections.abc import Callable
 from types import FunctionType
@@ -163,12 +164,54 @@ def sets_a_global(x: Any) -> Any:
 
 state = "Not-Yet/0"
 
+
+class Tokens:
+    pad, stop = "<pad>", "<|stop:2|>"
+
+
+class Keys(enum.Enum):
+    IMAGE = "image"
+    LABEL = "label/class"
+
+
+class Tokenizer:
+    def __init__(self) -> None:
+        self.model, self.pattern = "Bert-V2/cased", "[A-Z]+|x"
+
+
+class PasswordFilter:
+    def __init__(self) -> None:
+        self.column = "Login/2"
+
+
+OPTIONS = [{"name": "token_id", "value": "shown-value"}, {"name": "key", "value": "Image/1"}]
+TOKENIZER, FILTER = Tokenizer(), PasswordFilter()
+
+
+def uses_classes(x: Any) -> Any:
+    return x + len(Tokens.pad) + len(Keys.LABEL.value)
+
+
+def uses_objects(x: Any) -> Any:
+    return x + len(TOKENIZER.model) + len(FILTER.column)
+
+
+def uses_options(x: Any) -> Any:
+    more = {"name": "token_id", "value": "Shown-Value/2"}
+    return x + sum(len(each["value"]) for each in [*OPTIONS, more])
+
+
+def zips_keys(x: Any) -> Any:
+    row = dict(zip(["key", "token"], KEYS, strict=True))
+    return x + len(row["key"])
+
+
 ORDINARY: list[Callable[..., Any]] = [
     *(passes_both, has_a_parameter_of_that_name, loops_inside, nests_a_function),
     *(goes_through_keys, loops_over_keys, assigns_a_token, looks_up, names_a_column),
     *(compares_a_token, sorts_by_key, has_special_tokens, counts_authors, makes_passes),
     *(asks_whether_to_log_in, has_a_secretary, joins_keys, masks_secrets, splits_into_tokens),
-    *(sets_a_global,),
+    *(sets_a_global, uses_classes, uses_objects, uses_options, zips_keys),
 ]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Final
 
+from keepset.core.secrets.holders import NAMING, VALUES, strength_of_class, strength_of_named
 from keepset.core.secrets.leaves import PASSING, WITH_DEFAULT, called_name
 from keepset.core.secrets.names import NONE, SURE, VAGUE, WEAK, strength_of_name
 from keepset.core.secrets.targets import assigned_values
@@ -51,6 +52,10 @@ def named_values(tree: ast.AST, signatures: dict[str, tuple[str, ...]]) -> Itera
             yield name, value, strength_of_name(name)
         if isinstance(node, ast.Call):
             yield from _of_call(node, signatures)
+        elif isinstance(node, ast.ClassDef):
+            yield from _of_class(node)
+        elif isinstance(node, ast.Dict):
+            yield from _beside_names(zip(node.keys, node.values, strict=True))
         elif isinstance(node, ast.BoolOp):
             for named in _among(node.values):
                 # The variables of `auth and NAME` are asked together, and mean different things.
@@ -118,6 +123,40 @@ def _by_place(node: ast.AST) -> Iterator[tuple[str, ast.AST | None]]:
             yield from zip(names, arguments.kw_defaults, strict=True)
 
 
+def _of_class(node: ast.ClassDef) -> Iterator[Named]:
+    """The attributes and members of a class whose name is one of secrets."""
+    if strength := strength_of_class(node.name):
+        for statement in node.body:
+            for target, value in assigned_values(statement):
+                if not _name_of(target).startswith("__"):
+                    yield node.name, value, strength
+
+
+def _beside_names(items: Iterable[tuple[ast.AST | None, ast.expr]]) -> Iterator[Named]:
+    """The value in {"name": "DB_PASSWORD", "value": "..."}."""
+    named = {_name_of(key).lower(): value for key, value in items if key is not None}
+    for each in NAMING:
+        name = named.get(each)
+        if not isinstance(name, ast.Constant):
+            continue
+        strength = strength_of_named(name.value)
+        yield from ((_name_of(name), named[key], strength) for key in VALUES if key in named)
+
+
+def _zipped(call: ast.Call) -> Iterator[Named]:
+    """The values in zip(["user", "password"], ["bob", "..."])."""
+    match call.args:
+        case [ast.List(elts=names) | ast.Tuple(elts=names), values, *_] if len(names) < 100:
+            for i, name in enumerate(names):
+                strength = strength_of_name(_name_of(name))
+                if not isinstance(name, ast.Constant) or strength < SURE:
+                    continue
+                if not isinstance(values, ast.List | ast.Tuple):
+                    yield _name_of(name), ast.Subscript(values, ast.Constant(i), ast.Load()), SURE
+                elif i < len(values.elts):
+                    yield _name_of(name), values.elts[i], strength
+
+
 def _after_names(items: list[ast.expr]) -> Iterator[tuple[str, ast.AST]]:
     """Pairs such as ("Authorization", ...), and what follows an option such as --password."""
     for name, value in pairwise(items):
@@ -137,6 +176,9 @@ def _of_call(call: ast.Call, signatures: dict[str, tuple[str, ...]]) -> Iterator
         yield name, value, strength_of_name(name)
     yield from _of_named_arguments(call, called)
     yield from _of_secret_call(call, called)
+    yield from _beside_names((ast.Constant(each.arg), each.value) for each in call.keywords)
+    if called == "zip":
+        yield from _zipped(call)
     if called in _COMPARING and isinstance(call.func, ast.Attribute):
         name = _surest_name(call.func.value)
         strength = strength_of_name(name)

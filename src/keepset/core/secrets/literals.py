@@ -20,7 +20,7 @@ from keepset.core.secrets.values import decoded, encoded, is_secret, placeholder
 from keepset.core.secrets.variables import Variable, Variables
 
 # What a source without names of secrets may have that is hidden all the same.
-_SIGNS: Final = ("://", "asic ", "login", "sig=")
+_SIGNS: Final = ("://", "asic ", "ASIC ", "login", "sig=")
 
 
 @record
