@@ -18,6 +18,7 @@ from keepset.core.secrets import (
     strength_of_name,
 )
 from keepset.core.secrets.arguments import positional_name
+from keepset.core.secrets.holders import own_attributes
 from keepset.core.secrets.literals import filled_source, masked_source
 
 # A value that no rule would take for an ordinary word.
@@ -462,6 +463,16 @@ def test_arguments_of_functions_that_are_defined_elsewhere_are_known() -> None:
     masked = masked_source(source, (), signatures)
     assert masked.text == f"lambda x: login('bob', {placeholder('hunter2')!r})"
     assert masked.secrets == {"hunter2"}
+
+
+class HostileSecrets:
+    @property
+    def __dict__(self) -> dict[str, int]:  # type: ignore[override]
+        raise RuntimeError("not to be seen")
+
+
+def test_an_object_that_hides_its_attributes_has_none() -> None:
+    assert own_attributes(HostileSecrets()) == own_attributes(1) == {}
 
 
 def aliases_of(source: str) -> dict[str, int]:

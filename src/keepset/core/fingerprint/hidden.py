@@ -29,6 +29,7 @@ from keepset.core.secrets.arguments import (
 )
 from keepset.core.secrets.holders import (
     held_by_class,
+    own_attributes,
     strength_of_attribute,
     strength_of_key,
 )
@@ -104,7 +105,7 @@ class Hidden:
 def _content(value: Any) -> Any:
     """The attributes of an object, or a value that is none."""
     is_plain = type(value) in _HOLDING or callable(value) or isinstance(value, ModuleType)
-    return value if is_plain else dict(getattr(value, "__dict__", {}))
+    return value if is_plain else own_attributes(value)
 
 
 def _strength_of_argument(name: str, of: functools.partial[Any]) -> int:
@@ -135,5 +136,5 @@ def _strength_by_holder(label: str, above: Any) -> int:
     name = label.partition(" ")[2]
     strength = strength_of_attribute(above, name)
     if name == "value" and not isinstance(above, type):
-        strength = max(strength, strength_of_key(dict(getattr(above, "__dict__", {})), name))
+        strength = max(strength, strength_of_key(own_attributes(above), name))
     return strength

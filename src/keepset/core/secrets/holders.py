@@ -60,6 +60,14 @@ def strength_of_attribute(holder: Any, name: str) -> int:
     return NONE if kind.__module__ == "builtins" else _strength_of_kind(kind)
 
 
+def own_attributes(value: Any) -> dict[str, Any]:
+    """The attributes of an object that are its own; none if it does not let them be seen."""
+    try:
+        return dict(object.__getattribute__(value, "__dict__"))
+    except Exception:  # a property in the place of them may raise whatever it likes
+        return {}
+
+
 def held_by_class(kind: type) -> Iterator[tuple[Any, int]]:
     """The attributes and the members of a class whose name is one of secrets."""
     strength = _strength_of_kind(kind)
