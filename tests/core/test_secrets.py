@@ -9,8 +9,16 @@ from typing import NamedTuple
 
 import pytest
 
-from keepset.core.secrets import Mask, is_secret, placeholder, secret_texts, strength_of_name
+from keepset.core.secrets import (
+    SURE,
+    Mask,
+    is_secret,
+    placeholder,
+    secret_texts,
+    strength_of_name,
+)
 from keepset.core.secrets.arguments import positional_name
+from keepset.core.secrets.holders import own_attributes
 from keepset.core.secrets.literals import filled_source, masked_source
 
 # A value that no rule would take for an ordinary word.
@@ -257,7 +265,17 @@ def test_what_is_secret_elsewhere_is_hidden() -> None:
 
 
 @pytest.mark.parametrize(
-    "template", [*TEMPLATES, "a " * 9, "x://a:b/", "a-", "eyJaaaaaaaa-", "fw_"]
+    "template",
+    [
+        *TEMPLATES,
+        "name: password ",
+        "name:password,\nvalue:",
+        "a " * 9,
+        "x://a:b/",
+        "a-",
+        "eyJaaaaaaaa-",
+        "fw_",
+    ],
 )
 def test_long_texts_take_linear_time(template: str) -> None:
     text = (template * (250_000 // len(template)))[:250_000]
@@ -376,6 +394,15 @@ SOURCES = [
     "lambda x: f'postgres://{user}:hunter2@host/db'",
     "lambda x: 'postgres://' + user + ':hunter2@' + host",
     "def f(x):\n    get_password = lambda: 'hunter2'\n    return x",
+    "def f(x):\n    value = 'hunter2'\n    return login(password=value)",
+    "def f(x):\n    c = {'v': ['a', 'hunter2']}\n    return login(password=c['v'][-1].strip())",
+    "def f(x):\n\n    class Secrets:\n        prod = 'hunter2'\n    return Secrets.prod",
+    "def f(x):\n\n    class ApiKeys(Enum):\n        PROD: str = 'hunter2'\n    return ApiKeys.PROD",
+    "lambda x: [{'name': 'DB_PASSWORD', 'value': 'hunter2'}]",
+    "lambda x: [{'value': 'hunter2', 'Name': 'DB_PASSWORD'}]",
+    "lambda x: EnvVar(name='DB_PASSWORD', value='hunter2')",
+    "lambda x: dict(zip(['user', 'password'], ['bob', 'hunter2']))",
+    "def f(x):\n    API_KEY = re.compile('hunter2')\n    return x",
 ]
 
 
@@ -417,6 +444,14 @@ def test_ordinary_source_stays_as_it_is() -> None:
         "lambda x: 'password={}'.format(password)",
         "lambda x: Tokenizer('Bert-V2')(x) + KeyPoints('Coco17')",
         "lambda x: x if kind == 'A1' else KeyError('No such Name')",
+        "def f(x):\n\n    class Tokens:\n        pad, stop = '<pad>', '<|a:2|>'\n    return x",
+        "def f(x):\n\n    class Keys:\n        label = 'label/class'\n    return Keys.label",
+        "def f(x):\n\n    class Tokenizer:\n        name = 'Bert-V2'\n    return Tokenizer.name",
+        "def f(x):\n\n    class PasswordFilter:\n        field = 'Login/2'\n    return x",
+        "lambda x: {'name': 'token_id', 'value': 'shown-value'}",
+        "lambda x: dict(zip(['key', 'name'], ['image/encoded', 'A1']))",
+        "def f(x):\n    token = 'a' if x else MASK\n    return token.replace('Image/', '')",
+        "lambda x: mask_secrets(x, 'Field/1')",
     ],
 )
 def test_ordinary_literals_stay(source: str) -> None:
@@ -428,6 +463,74 @@ def test_arguments_of_functions_that_are_defined_elsewhere_are_known() -> None:
     masked = masked_source(source, (), signatures)
     assert masked.text == f"lambda x: login('bob', {placeholder('hunter2')!r})"
     assert masked.secrets == {"hunter2"}
+
+
+class HostileSecrets:
+    @property
+    def __dict__(self) -> dict[str, int]:  # type: ignore[override]
+        raise RuntimeError("not to be seen")
+
+
+def test_an_object_that_hides_its_attributes_has_none() -> None:
+    assert own_attributes(HostileSecrets()) == own_attributes(1) == {}
+
+
+def aliases_of(source: str) -> dict[str, int]:
+    found = masked_source(source).aliases
+    return {".".join([v.name, *(str(key) for _, key in v.steps)]): how for v, how in found}
+
+
+def test_only_variables_of_outside_are_passed_on() -> None:
+    assert aliases_of("lambda x: send(password=VALUE)") == {"VALUE": SURE}
+    assert aliases_of("lambda VALUE: send(password=VALUE)") == {}
+    assert aliases_of("def f(x):\n    VALUE = str(x)\n    send(password=VALUE)") == {}
+    assert aliases_of("lambda x: [send(password=v) for v in x]") == {}
+    assert aliases_of("lambda x: [send(password=v) for v in VALUES]") == {"VALUES": SURE}
+    walrus = "def f(x):\n    [y for y in x if (v := VALUE)]\n    send(password=v)"
+    assert aliases_of(walrus) == {"VALUE": SURE}
+    inner = "def f(x):\n    def g(VALUE):\n        return VALUE\n    send(password=VALUE)"
+    assert aliases_of(inner) == {"VALUE": SURE}
+    declared = "def f(x):\n    global VALUE\n    VALUE = x\n    send(password=VALUE)"
+    assert aliases_of(declared) == {"VALUE": SURE}
+    around = "def f(x):\n    v = VALUE\n    def g():\n        send(password=v)\n    return g"
+    assert aliases_of(around) == {"VALUE": SURE}
+    itself = "def f(x):\n    v = w = VALUE\n    v = w + v\n    w = v\n    send(password=w)"
+    assert aliases_of(itself) == {"VALUE": SURE}
+
+
+def test_variables_are_found_in_what_is_passed_on() -> None:
+    assert aliases_of("lambda x: send(auth=('user', VALUE))") == {"VALUE": SURE}
+    assert aliases_of("lambda x: send(password=C['v'][0].w.strip())") == {"C.v.0.w": SURE}
+    assert aliases_of("lambda x: send(password=C.get('v') or D)") == {"C.v": SURE, "D": SURE}
+    assert aliases_of("lambda x: send(password=open(PATH).read())") == {}
+    # What goes by no more than a key or a token is mostly the name of a column.
+    assert aliases_of("lambda x: g(key=COLUMN)") == {"COLUMN": strength_of_name("tokens")}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"name": "DB_PASSWORD", "value": "hunter2"}',
+        "{'Key': 'DB_PASSWORD',\n 'Value': 'hunter2'}",
+        "- name: DB_PASSWORD\n  value: hunter2\n",
+        '"{\\"name\\": \\"DB_PASSWORD\\", \\"value\\": \\"hunter2\\"}"',
+    ],
+)
+def test_a_value_beside_the_name_of_a_secret_is_found_in_a_text(text: str) -> None:
+    assert "hunter2" not in Mask().text(text)
+
+
+def test_other_values_beside_names_stay() -> None:
+    for text in ('{"name": "token_id", "value": "shown-value"}', "name: size\nvalue: 32x"):
+        assert Mask().text(text) == text
+
+
+@pytest.mark.parametrize("login", ["dXNlcjpwYXNzd29yZA==", "dXNlcjpwYXNzd29yZA", "YTo-Pj4_Pz8_"])
+def test_a_basic_login_is_found_alone(login: str) -> None:
+    for text in (f"Basic {login}", f"BASIC {login}", f"basic  {login}"):
+        assert login.rstrip("=") not in Mask().text(text)
+        assert login.rstrip("=") not in masked_source(f"lambda x: {text!r}").text
+    assert Mask().text("Basic Training2012") == "Basic Training2012"
 
 
 def test_a_source_that_is_nested_too_deeply_shows_no_secret() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 import gzip
 import pickle
@@ -13,7 +14,6 @@ import zlib
 from collections.abc import Callable, Iterator
 from os import environ
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +34,17 @@ COPIED = f"prefix Zq-global-7731 suffix {'and more ' * 20}"
 MANY = {f"token_{i}": f"Zq-many-7741-{i}" for i in range(150)}
 AS_BYTES = {"secret": b"Zq-bytes-7742"}
 API_KEYS = {"Zq8vKx2LmW4tRb7Yp1Nd": "alice", "user": 1}
+
+
+class Place:
+    """Holds what it is given, and can be written in a recipe."""
+
+    first: Any
+    inner: Any
+    name: Any
+
+    def __init__(self, **named: Any) -> None:
+        vars(self).update(named)
 
 
 class Client:
@@ -133,7 +144,7 @@ def log_in(user: str, password: str) -> None:
 
 
 FIRST, SECOND, THIRD = "Zq-passed-7770", "Zq-passed-7771", "Zq-passed-7772"
-HOLDER = SimpleNamespace(first="Zq-passed-7773")
+HOLDER = Place(first="Zq-passed-7773")
 
 
 def passes_on(x: Any) -> Any:
@@ -152,6 +163,107 @@ def passes_captured() -> Callable[[Any], Any]:
         return x
 
     return inner
+
+
+IN_TUPLE, ENCODED, AS_TEXT, STRIPPED, FORMATTED, WALRUS, STEPPED, SHORT_STEP = (
+    *("Zq-passed-7775", "Zq-passed-7776", "Zq-passed-7777", "Zq-passed-7778"),
+    *("Zq-passed-7779", "Zq-passed-7780", "Zq-passed-7781", "Zq-passed-7782"),
+)
+BY_KEY, BY_NUMBER = {"v": "Zq-passed-7783", "w": 1}, ["Zq-passed-7784", "Zq-passed-7785"]
+MEMBERS = Place(inner={"v": ["a", "Zq-passed-7786"]})
+LOOPED, UNPACKED = ["Zq-passed-7787", "Zq-passed-7788"], "bob:Zq-passed-7789"
+
+
+class Slotted:
+    __slots__ = ("v",)
+
+    def __init__(self) -> None:
+        self.v = "Zq-passed-7790"
+
+
+SLOTTED = Slotted()
+
+
+def passes_on_in_other_forms(x: Any) -> Any:
+    send(x, auth=("user", IN_TUPLE), password=ENCODED.encode())
+    send(x, password=str(AS_TEXT), secret=STRIPPED.strip())
+    send(x, password="{}".format(FORMATTED), api_key=BY_KEY["v"])  # noqa: UP032
+    v = STEPPED
+    w = v.strip()
+    send(x, password=w, secret=BY_NUMBER[0])
+    if (value := WALRUS) and x:
+        send(x, password=value)
+    settings = {"v": SHORT_STEP}
+    send(x, password=settings["v"], secret=MEMBERS.inner["v"][1])
+    for each in LOOPED:
+        send(x, password=each)
+    _, rest = UNPACKED.split(":")
+    send(x, password=rest, secret=BY_NUMBER[-1])
+    literal = "Zq-literal-7791"
+    send(x, password=literal)
+    return x
+
+
+def passes_on_a_slot(x: Any) -> Any:
+    send(x, api_key=SLOTTED.v)
+    return x
+
+
+class Secrets:
+    """Of a class that is named after secrets, all attributes are."""
+
+    prod = "Zq7x9Kd2mVw7LpQ"
+    inner: tuple[str, ...] = ("Zq-held-7792",)
+
+
+class ApiKeys(enum.Enum):
+    PROD = "Zq-member-7793"
+    TEST = ("Zq-member-7794", 1)
+
+
+class Credentials(NamedTuple):
+    user: str
+    value: str
+
+
+class DbCredentials:
+    def __init__(self) -> None:
+        self.prod = "Zq-held-7795"
+
+
+PAIRS = [
+    {"name": "DB_PASSWORD", "value": "Zq-beside-7796"},
+    {"key": "DB_PASSWORD", "value": "Zq-beside-7797"},
+    {"Name": "API_KEY", "Value": ["Zq-beside-7798"]},
+]
+ENVIRONMENT = "env:\n- name: DB_PASSWORD\n  value: Zq-beside-7799\n"
+DEFINITION = '{"environment": [{"name": "DB_PASSWORD", "value": "Zq-beside-7800"}]}'
+ENTRY, HELD = Place(name="DB_PASSWORD", value="Zq-beside-7801"), DbCredentials()
+TUPLE = Credentials("bob", "Zq-held-7802")
+ACCESS_KEY = re.compile("Zq-pattern-7803[a-z]")
+PLACES, ZIPPED = Place(v="Zq-passed-7804"), ["bob", "Zq-zipped-7805"]
+
+
+def held_by_classes(x: Any) -> Any:
+    return x + len(Secrets.prod) * 0 + len(ApiKeys.PROD.value) * 0
+
+
+def held_by_objects(x: Any) -> Any:
+    return x + len(TUPLE) * 0 + len(HELD.prod) * 0
+
+
+def beside_names(x: Any) -> Any:
+    return x + len(PAIRS) * 0 + len(ENVIRONMENT) * 0 + len(DEFINITION) * 0 + len(ENTRY.name) * 0
+
+
+def with_pattern(x: Any) -> Any:
+    return x + len(ACCESS_KEY.pattern) * 0
+
+
+def zips(x: Any) -> Any:
+    send(x, auth=PLACES, text=dict(zip(["user", "password"], ZIPPED, strict=True)))
+    login = dict(zip(["user", "password"], ["bob", "Zq-zipped-7806"], strict=True))
+    return x + len(login) * 0
 
 
 class Keyed:
@@ -204,6 +316,13 @@ PIPELINES: dict[str, Callable[[], ks.Dataset]] = {
     "inner": lambda: ks.Dataset.range(3).flat_map(lambda x: ks.Dataset.range(2).map(used)),
     "bytes": lambda: ks.Dataset.range(3).map(in_bytes),
     "passed on": lambda: ks.Dataset.range(3).map(passes_on),
+    "other forms": lambda: ks.Dataset.range(3).map(passes_on_in_other_forms),
+    "held by classes": lambda: ks.Dataset.range(3).map(held_by_classes),
+    "held by objects": lambda: ks.Dataset.range(3).map(held_by_objects),
+    "beside names": lambda: ks.Dataset.range(3).map(beside_names),
+    "pattern": lambda: ks.Dataset.range(3).map(with_pattern),
+    "zipped": lambda: ks.Dataset.range(3).map(zips),
+    "slot": lambda: ks.Dataset.range(3).map(passes_on_a_slot),
     "captured and passed on": lambda: ks.Dataset.range(3).map(passes_captured()),
     "positional literal": lambda: ks.Dataset.range(3).map(logs_in),
     "asking": lambda: ks.Dataset.range(3).map(functools.partial(Asking(), "Zq-asking-7764")),
@@ -220,8 +339,20 @@ pytestmark = pytest.mark.usefixtures("as_script")
 def as_script(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UNNAMED", "Zq-environment-7754")
     monkeypatch.setenv("MY_API_KEY", "Zq-env-7766")
-    scripts = (used, others, objects, clients, send, add, prefixed, numbers, with_array)
-    for function in (*scripts, helper, by_helper, in_bytes, logs_in, log_in, passes_on):
+    scripts: tuple[Any, ...] = (
+        used,
+        others,
+        objects,
+        clients,
+        send,
+        add,
+        prefixed,
+        numbers,
+        with_array,
+    )
+    scripts += (helper, by_helper, in_bytes, logs_in, log_in, passes_on, passes_on_in_other_forms)
+    scripts += (held_by_classes, held_by_objects, beside_names, with_pattern, zips)
+    for function in scripts:
         monkeypatch.setattr(function, "__module__", "__main__")
 
 
@@ -253,6 +384,16 @@ def check_nothing_leaks(path: Path) -> None:
 def test_saved_data_holds_no_secret(tmp_path: Path, name: str) -> None:
     PIPELINES[name]().save(tmp_path)
     check_nothing_leaks(tmp_path)
+
+
+WITH_RECIPES = ("passed on", "other forms", "held by objects", "beside names", "zipped")
+
+
+@pytest.mark.parametrize("name", WITH_RECIPES)
+def test_a_recipe_holds_no_secret_of_what_is_told_by_value(name: str) -> None:
+    text = str(PIPELINES[name]().to_recipe())
+    assert "secret sha256" in text
+    assert "Zq" not in text
 
 
 @pytest.mark.parametrize("name", PIPELINES)

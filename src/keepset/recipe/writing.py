@@ -28,13 +28,13 @@ from keepset.core.secrets import (
     NONE,
     VAGUE,
     Mask,
-    decoded,
     is_secret,
     secret_texts,
     strength_after,
     strength_of_name,
 )
 from keepset.core.secrets.arguments import positional_name, secret_signatures
+from keepset.core.secrets.holders import strength_of_attribute, strength_of_key
 from keepset.core.secrets.literals import masked_source
 from keepset.core.sparse import Sparse
 from keepset.core.spec import LeafSpec, spec_to_json
@@ -224,7 +224,7 @@ class RecipeWriter:
         def written(key: Any, item: Any) -> Any:
             named = NONE
             if type(key) in (str, bytes):
-                named = strength_of_name(decoded(key))
+                named = strength_of_key(value, key)
             return self._value(item, f"{path}.{key}", max(strength, named))
 
         # Of the keys of what holds secrets those are secret that look random.
@@ -389,6 +389,7 @@ class RecipeWriter:
         kind = import_path(type(value))
         if kind is None:
             raise self._unwritable(path, f"a value of type {type(value).__name__}")
+        strength = max(strength, strength_of_attribute(value, ""))
         if is_namedtuple(type(value)):
             items = {name: getattr(value, name) for name in value._fields}
             return {"$object": {"class": kind, "state": self._dict(items, path, strength)}}

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 from collections.abc import Callable, Iterable
 from itertools import islice
+from types import ModuleType
 from typing import Any
 
 from keepset.core.fingerprint.sketch import Sketch
 from keepset.core.secrets import (
     ALL,
     NONE,
+    SURE,
+    WEAK,
     Mask,
     secret_texts,
     strength_after,
@@ -23,11 +27,17 @@ from keepset.core.secrets.arguments import (
     secret_signatures,
     values_of,
 )
+from keepset.core.secrets.holders import (
+    held_by_class,
+    own_attributes,
+    strength_of_attribute,
+    strength_of_key,
+)
 from keepset.core.secrets.literals import masked_source
 
 # Their texts say nothing that could be a secret.
 _NEVER = (bool, int, float, complex, type(None))
-_HOLDING = (str, bytes, list, tuple, set, frozenset, dict)
+_HOLDING = (str, bytes, list, tuple, set, frozenset, dict, re.Pattern)
 # Secrets that occur twice are looked for among as many values; fewer are ever shown.
 _MOST_PARTS = 100_000
 
@@ -52,9 +62,14 @@ class Hidden:
                 masked = masked_source(source, (), signatures)
                 known |= masked.secrets
                 for passed, strength in values_of(value, masked.aliases):
-                    known |= secret_texts(passed, strength)
+                    known |= secret_texts(_content(passed), strength)
+            elif isinstance(value, type):
+                for held, strength in held_by_class(value):
+                    known |= secret_texts(held, strength)
             elif type(value) in _HOLDING:
                 known |= secret_texts(value, self.strength(label, value))
+            elif strength := strength_of_attribute(value, ""):
+                known |= secret_texts(_content(value), min(strength, WEAK))
         self._mask = Mask(known)
 
     def strength(self, label: str, value: Any, above: Any = None, inherited: int = NONE) -> int:
@@ -69,12 +84,14 @@ class Hidden:
         if label.startswith("item "):
             number = label.removeprefix("item ")
             return max(inherited, strength_after(above, int(number) if number.isdecimal() else 0))
-        return max(inherited, _strength(label))
+        return max(inherited, _strength(label), _strength_by_holder(label, above))
 
     def label(self, label: str) -> str:
         return self._mask.text(label)
 
     def text(self, value: Any, sketch: Sketch, strength: int) -> str:
+        if type(value) is re.Pattern and strength >= SURE:
+            return f"re.compile({self._mask.value(value.pattern, strength)!r})"
         shown = self._mask.value(value, strength)
         if shown is not value:
             return self._rule(shown).text
@@ -83,6 +100,12 @@ class Hidden:
     def source(self, source: str) -> str:
         signatures = self._signatures.get(source, ())
         return masked_source(source, self._mask.known, signatures).text if source else ""
+
+
+def _content(value: Any) -> Any:
+    """The attributes of an object, or a value that is none."""
+    is_plain = type(value) in _HOLDING or callable(value) or isinstance(value, ModuleType)
+    return value if is_plain else own_attributes(value)
 
 
 def _strength_of_argument(name: str, of: functools.partial[Any]) -> int:
@@ -97,3 +120,21 @@ def _strength(label: str) -> int:
     """That of the name in a label: ``global API_KEY``, ``key 'password'``, ``attribute token``."""
     word, _, name = label.rpartition(" > ")[2].partition(" ")
     return strength_of_name(name or word)
+
+
+# Labels of what a class, an object or a dict holds.
+_HELD = ("attribute ", "member ", "field ")
+_VALUE_LABELS = {f"key {value!r}": value for value in ("value", "Value", "VALUE", "ParameterValue")}
+
+
+def _strength_by_holder(label: str, above: Any) -> int:
+    """That of a part of something that holds secrets, or that names one beside it."""
+    if isinstance(above, dict) and label in _VALUE_LABELS:
+        return strength_of_key(above, _VALUE_LABELS[label])
+    if above is None or not label.startswith(_HELD):
+        return NONE
+    name = label.partition(" ")[2]
+    strength = strength_of_attribute(above, name)
+    if name == "value" and not isinstance(above, type):
+        strength = max(strength, strength_of_key(own_attributes(above), name))
+    return strength

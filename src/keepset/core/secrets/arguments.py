@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterable, Iterator
-from types import CodeType, FunctionType, MethodType, ModuleType
+from contextlib import suppress
+from types import CodeType, FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
 
 from keepset.core.secrets.names import WEAK, strength_of_name
+from keepset.core.secrets.variables import ATTRIBUTE, Variable
 
 # The names of functions, and those of their parameters in order.
 Signatures = tuple[tuple[str, tuple[str, ...]], ...]
@@ -81,24 +84,49 @@ def secret_signatures(function: Any) -> Signatures:
     return tuple(sorted(found.items()))
 
 
-def values_of(function: Any, aliases: Iterable[tuple[str, int]]) -> Iterator[tuple[Any, int]]:
+def values_of(function: Any, aliases: Iterable[tuple[Variable, int]]) -> Iterator[tuple[Any, int]]:
     """What the variables hold that a function passes on under the names of secrets."""
     if not isinstance(function, FunctionType):
         return
-    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-    captured = dict(cells)
     for variable, strength in aliases:
-        first, *attributes = variable.split(".")
-        try:
-            if first in captured:
-                value = captured[first].cell_contents
-            else:
-                value = function.__globals__[first]
-            for name in attributes:
-                value = vars(value)[name]
-        except (KeyError, TypeError, ValueError):  # a parameter, a property, not assigned yet
-            continue
-        yield value, strength
+        # Not assigned yet, a property, or an object whose methods raise anything.
+        with suppress(Exception):
+            yield _value_of(variable, function), strength
+
+
+def _value_of(variable: Variable, function: FunctionType) -> Any:
+    if variable.name in function.__code__.co_freevars:
+        number = function.__code__.co_freevars.index(variable.name)
+        value = (function.__closure__ or ())[number].cell_contents
+    else:
+        value = function.__globals__[variable.name]
+    for kind, name in variable.steps:
+        value = _attribute(value, name) if kind == ATTRIBUTE else _item(value, name)
+    return value
+
+
+def _attribute(value: Any, name: str) -> Any:
+    """An attribute, without running any code of its object."""
+    if isinstance(value, enum.Enum) and name == "value":
+        return value._value_
+    if isinstance(value, enum.EnumMeta):
+        return value._member_map_[name]
+    if isinstance(value, ModuleType):
+        return vars(value)[name]
+    with suppress(TypeError, KeyError):
+        return vars(value)[name]
+    kind = value if isinstance(value, type) else type(value)
+    found = next(vars(base)[name] for base in kind.__mro__ if name in vars(base))
+    is_slot = isinstance(found, MemberDescriptorType) and kind is not value
+    return object.__getattribute__(value, name) if is_slot else found
+
+
+def _item(value: Any, key: Any) -> Any:
+    if isinstance(value, dict):
+        return dict.get(value, key)
+    if isinstance(value, list | tuple):
+        return list(value)[key]
+    raise KeyError(key)
 
 
 def _used(function: FunctionType, names: set[str]) -> Iterator[tuple[str, Any]]:

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Final
 
+from keepset.core.secrets.holders import NAMING, VALUES, strength_of_class, strength_of_named
+from keepset.core.secrets.leaves import PASSING, WITH_DEFAULT, called_name
 from keepset.core.secrets.names import NONE, SURE, VAGUE, WEAK, strength_of_name
+from keepset.core.secrets.targets import assigned_values
 
 # A name, what goes by it, and how surely that is secret.
 Named = tuple[str, ast.AST | None, int]
 
-# Calls that give back what they get, or a default that is among their arguments.
-PASSING: Final = {"SecretStr", "SecretBytes", "Secret", "str", "bytes", "b64decode", "fromhex"}
-WITH_DEFAULT: Final = {"get", "getenv", "pop", "setdefault"}
 _DEFAULTS: Final = {"default", "fallback", "value", "const", "initial"}
 # Methods of a text that compare it with others.
 _COMPARING: Final = {
@@ -28,6 +28,11 @@ _ASKING: Final = (
     *("get", "load", "read", "fetch", "find", "generate", "make", "create", "new", "has", "is"),
     *("require", "request", "list", "delete", "remove", "parse", "tokenize", "lookup", "ask"),
 )
+# They get what may hold secrets, or the names of those.
+_CLEANING: Final = {
+    *("mask", "redact", "filter", "strip", "drop", "hide", "clean", "censor", "sanitize", "scrub"),
+    *("detect", "scan", "count", "contains", "without", "exclude", "split", "extract", "match"),
+}
 _SETTING: Final = ("set_", "with_", "use_", "add_")
 # They are given a secret, although their names have none of its words.
 _LOGINS: Final = {"authenticate", "authorize", "login", "log_in", "signin", "sign_in", "unlock"}
@@ -47,8 +52,15 @@ def named_values(tree: ast.AST, signatures: dict[str, tuple[str, ...]]) -> Itera
             yield name, value, strength_of_name(name)
         if isinstance(node, ast.Call):
             yield from _of_call(node, signatures)
+        elif isinstance(node, ast.ClassDef):
+            yield from _of_class(node)
+        elif isinstance(node, ast.Dict):
+            yield from _beside_names(zip(node.keys, node.values, strict=True))
         elif isinstance(node, ast.BoolOp):
-            yield from _among(node.values)
+            for named in _among(node.values):
+                # The variables of `auth and NAME` are asked together, and mean different things.
+                if isinstance(node.op, ast.Or) or isinstance(named[1], ast.Constant):
+                    yield named
         elif isinstance(node, ast.IfExp):
             yield from _among([node.body, node.orelse])
 
@@ -77,28 +89,13 @@ def _parameters(given: ast.arguments) -> tuple[str, ...]:
 
 def _by_place(node: ast.AST) -> Iterator[tuple[str, ast.AST | None]]:
     """Assignments, keywords, items of dicts, defaults, comparisons and patterns."""
+    for target, value in assigned_values(node):
+        yield _name_of(target), value
     match node:
-        case ast.Assign(targets=targets, value=value):
-            for target in targets:
-                yield from _assigned(target, value)
-        case (
-            ast.For(target=target, iter=value)
-            | ast.AsyncFor(target=target, iter=value)
-            | ast.comprehension(target=target, iter=value)
-        ):
-            items = value.elts if isinstance(value, ast.Tuple | ast.List | ast.Set) else [value]
-            for item in items:
-                yield from _assigned(target, item)
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
             for each in ast.walk(node):
                 if isinstance(each, ast.Return | ast.Yield):
                     yield name, each.value
-        case (
-            ast.AnnAssign(target=target, value=value)
-            | ast.AugAssign(target=target, value=value)
-            | ast.NamedExpr(target=target, value=value)
-        ):
-            yield _name_of(target), value
         case ast.keyword(arg=str(name), value=value):
             yield name, value
         case ast.Dict(keys=keys, values=values):
@@ -126,6 +123,40 @@ def _by_place(node: ast.AST) -> Iterator[tuple[str, ast.AST | None]]:
             yield from zip(names, arguments.kw_defaults, strict=True)
 
 
+def _of_class(node: ast.ClassDef) -> Iterator[Named]:
+    """The attributes and members of a class whose name is one of secrets."""
+    if strength := strength_of_class(node.name):
+        for statement in node.body:
+            for target, value in assigned_values(statement):
+                if not _name_of(target).startswith("__"):
+                    yield node.name, value, strength
+
+
+def _beside_names(items: Iterable[tuple[ast.AST | None, ast.expr]]) -> Iterator[Named]:
+    """The value in {"name": "DB_PASSWORD", "value": "..."}."""
+    named = {_name_of(key).lower(): value for key, value in items if key is not None}
+    for each in NAMING:
+        name = named.get(each)
+        if not isinstance(name, ast.Constant):
+            continue
+        strength = strength_of_named(name.value)
+        yield from ((_name_of(name), named[key], strength) for key in VALUES if key in named)
+
+
+def _zipped(call: ast.Call) -> Iterator[Named]:
+    """The values in zip(["user", "password"], ["bob", "..."])."""
+    match call.args:
+        case [ast.List(elts=names) | ast.Tuple(elts=names), values, *_] if len(names) < 100:
+            for i, name in enumerate(names):
+                strength = strength_of_name(_name_of(name))
+                if not isinstance(name, ast.Constant) or strength < SURE:
+                    continue
+                if not isinstance(values, ast.List | ast.Tuple):
+                    yield _name_of(name), ast.Subscript(values, ast.Constant(i), ast.Load()), SURE
+                elif i < len(values.elts):
+                    yield _name_of(name), values.elts[i], strength
+
+
 def _after_names(items: list[ast.expr]) -> Iterator[tuple[str, ast.AST]]:
     """Pairs such as ("Authorization", ...), and what follows an option such as --password."""
     for name, value in pairwise(items):
@@ -145,6 +176,9 @@ def _of_call(call: ast.Call, signatures: dict[str, tuple[str, ...]]) -> Iterator
         yield name, value, strength_of_name(name)
     yield from _of_named_arguments(call, called)
     yield from _of_secret_call(call, called)
+    yield from _beside_names((ast.Constant(each.arg), each.value) for each in call.keywords)
+    if called == "zip":
+        yield from _zipped(call)
     if called in _COMPARING and isinstance(call.func, ast.Attribute):
         name = _surest_name(call.func.value)
         strength = strength_of_name(name)
@@ -177,7 +211,8 @@ def _of_secret_call(call: ast.Call, called: str) -> Iterator[Named]:
         return
     strength = WEAK if called.lower() in _LOGINS else strength_of_name(called)
     first = called.lower().lstrip("_").partition("_")[0]
-    is_asking = first in _ASKING or (called[:1].islower() and first.startswith(_ASKING))
+    is_asking = first in _CLEANING or first in _ASKING
+    is_asking |= called[:1].islower() and first.startswith(_ASKING)
     if not is_asking or called.lower() in _LOGINS:
         strength = VAGUE if strength == WEAK and called.lower() not in _LOGINS else strength
         yield from ((called, value, strength) for value in call.args)
@@ -189,38 +224,6 @@ def _among(items: list[ast.expr]) -> Iterator[Named]:
         name = _surest_name(one)
         if strength := strength_of_name(name):
             yield from ((name, other, strength) for j, other in enumerate(items) if j != i)
-
-
-def _assigned(target: ast.AST, value: ast.AST) -> Iterator[tuple[str, ast.AST]]:
-    """The names in a target, each with what it gets, as far as the source says so."""
-    if isinstance(target, ast.Starred):
-        target = target.value
-    if not isinstance(target, ast.Tuple | ast.List):
-        yield _name_of(target), value.body if isinstance(value, ast.Lambda) else value
-        return
-    items: list[ast.AST] = [value] * len(target.elts)
-    if isinstance(value, ast.Tuple | ast.List) and not _stars(value):
-        stars, more = _stars(target), len(value.elts) - len(target.elts)
-        if stars:
-            # What a star takes is as long as the others leave.
-            rest = ast.Tuple(value.elts[stars[0] : stars[0] + more + 1], ast.Load())
-            items = [*value.elts[: stars[0]], rest, *value.elts[stars[0] + more + 1 :]]
-        elif not more:
-            items = list(value.elts)
-    for each, item in zip(target.elts, items, strict=False):
-        yield from _assigned(each, item)
-
-
-def _stars(node: ast.Tuple | ast.List) -> list[int]:
-    return [i for i, each in enumerate(node.elts) if isinstance(each, ast.Starred)]
-
-
-def called_name(call: ast.Call) -> str:
-    """The name of the function or the method that is called."""
-    match call.func:
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            return name
-    return ""
 
 
 def _surest_name(node: ast.AST) -> str:

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final
 
+from keepset.core.cached import cached_property
 from keepset.core.record import record
 from keepset.core.secrets.arguments import Signatures
 from keepset.core.secrets.assembled import assembled_spans
-from keepset.core.secrets.literal_names import PASSING, WITH_DEFAULT, called_name, named_values
+from keepset.core.secrets.leaves import constants, leaves
+from keepset.core.secrets.literal_names import named_values
 from keepset.core.secrets.mask import Mask, secret_texts, with_placeholders
-from keepset.core.secrets.names import NONE, SURE, may_name_secrets, strength_of_name
+from keepset.core.secrets.names import NONE, SURE, VAGUE, may_name_secrets, strength_of_name
 from keepset.core.secrets.shapes import Span
 from keepset.core.secrets.values import decoded, encoded, is_secret, placeholder
+from keepset.core.secrets.variables import Variable, Variables
 
 # What a source without names of secrets may have that is hidden all the same.
-_SIGNS: Final = ("://", "asic ", "login", "sig=")
+_SIGNS: Final = ("://", "asic ", "ASIC ", "login", "sig=")
 
 
 @record
@@ -29,14 +32,14 @@ class MaskedSource:
         hidden: What stands in place of each literal, by the variable, the argument or the key that
             it was for.
         secrets: What nothing else may contain either.
-        aliases: The variables whose values go by the names of secrets, ``VALUE`` in
-            ``login(password=VALUE)``, with dots before attributes, and how surely.
+        aliases: The variables of outside whose values go by the names of secrets, ``VALUE`` in
+            ``login(password=VALUE)``, and how surely.
     """
 
     text: str
     hidden: Mapping[str, str]
     secrets: frozenset[str]
-    aliases: tuple[tuple[str, int], ...] = ()
+    aliases: tuple[tuple[Variable, int], ...] = ()
 
 
 @lru_cache(1024)
@@ -68,7 +71,7 @@ def _masked(text: str, mask: Mask, signatures: Signatures) -> MaskedSource:
     tree = ast.parse(text)
     masking = _Masking(tree, mask, dict(signatures))
     changed = masking.visit(tree)
-    aliases = tuple(sorted(masking.aliases.items()))
+    aliases = tuple(masking.aliases.items())
     if not masking.hidden:
         return MaskedSource(text, {}, frozenset(masking.secrets), aliases)
     shown = ast.unparse(ast.fix_missing_locations(changed))
@@ -94,20 +97,37 @@ class _Masking(ast.NodeTransformer):
         self._names: dict[int, tuple[str, int]] = {}  # of literals, by their ids
         self.hidden: dict[str, str] = {}
         self.secrets: set[str] = set()
-        self.aliases: dict[str, int] = {}
+        self.aliases: dict[Variable, int] = {}
+        self._tree = tree
         for name, value, strength in named_values(tree, signatures):
             self._mark(value, name, strength)
         self._parts: dict[int, list[Span]] = assembled_spans(tree, mask)
 
+    @cached_property
+    def _variables(self) -> Variables:
+        return Variables(self._tree)
+
     def _mark(self, node: ast.AST | None, name: str, strength: int) -> None:
-        """Note which literals go by a name: those whose value the named thing gets."""
+        """Note what goes by a name: literals and variables whose value the named thing gets."""
         if strength == NONE:
             return
-        for constant in _constants(node) if strength >= SURE else _direct_constants(node):
-            if self._names.get(id(constant), ("", NONE))[1] < strength:
-                self._names[id(constant)] = name, strength
-        for variable in _variables(node):
-            self.aliases[variable] = max(strength, self.aliases.get(variable, NONE))
+        for constant in constants(node) if strength >= SURE else ():
+            self._note(constant, name, strength)
+        # Variables that go by `key` or `token` are mostly names of columns and special tokens.
+        passed = strength if strength >= SURE else VAGUE
+        for leaf in leaves(node):
+            if isinstance(leaf, ast.Constant):
+                self._note(leaf, name, strength)
+                continue
+            for origin in self._variables.origins(leaf):
+                if isinstance(origin, Variable):
+                    self.aliases[origin] = max(passed, self.aliases.get(origin, NONE))
+                else:
+                    self._note(origin, name, passed)
+
+    def _note(self, constant: ast.Constant, name: str, strength: int) -> None:
+        if self._names.get(id(constant), ("", NONE))[1] < strength:
+            self._names[id(constant)] = name, strength
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
         value = node.value
@@ -127,83 +147,6 @@ class _Masking(ast.NodeTransformer):
         self.hidden.setdefault(shown, name)
         new = shown if isinstance(value, str) else encoded(shown)
         return ast.copy_location(ast.Constant(new), node)
-
-
-# Methods of a text whose arguments become part of what they return.
-_ASSEMBLING = ("format", "format_map", "join", "replace")
-
-
-def _constants(node: ast.AST | None) -> Iterator[ast.Constant]:
-    """The literals that may be part of a value, and not those that only say where it is."""
-    match node:
-        case None | ast.Compare():
-            return
-        case ast.Constant():
-            yield node
-        case ast.Subscript(value=inner):
-            yield from _constants(inner)
-        case ast.Dict(values=items):
-            for item in items:
-                yield from _constants(item)
-        case ast.IfExp(body=body, orelse=other):
-            yield from _constants(body)
-            yield from _constants(other)
-        case ast.Call(func=function, args=arguments, keywords=keywords):
-            called = called_name(node)
-            yield from _constants(function)
-            for argument in (*arguments[called in WITH_DEFAULT :], *keywords):
-                yield from _constants(argument)
-        case _:
-            for child in ast.iter_child_nodes(node):
-                yield from _constants(child)
-
-
-def _variables(node: ast.AST | None) -> Iterator[str]:
-    """The variables that a value consists of, with dots before attributes."""
-    inner: list[ast.expr] = []
-    match node:
-        case ast.Name(id=name):
-            yield name
-        case ast.Attribute():
-            steps = [name] if (name := ast.unparse(node)).replace(".", "").isidentifier() else []
-            yield from steps
-        case ast.FormattedValue(value=value):
-            inner = [value]
-        case ast.BinOp(left=left, right=right):
-            inner = [left, right]
-        case ast.BoolOp(values=items) | ast.JoinedStr(values=items):
-            inner = items
-        case ast.IfExp(body=body, orelse=other):
-            inner = [body, other]
-    for each in inner:
-        yield from _variables(each)
-
-
-def _direct_constants(node: ast.AST | None) -> Iterator[ast.Constant]:
-    """The literals that a value consists of, without those that something is only made from."""
-    inner: list[ast.expr] = []
-    match node:
-        case ast.Constant():
-            yield node
-        case ast.MatchValue(value=value) | ast.FormattedValue(value=value):
-            inner = [value]
-        case ast.BinOp(left=left, right=right):
-            inner = [left, right]
-        case ast.BoolOp(values=items) | ast.JoinedStr(values=items) | ast.Dict(values=items):
-            inner = items
-        case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
-            inner = items
-        case ast.IfExp(body=body, orelse=other):
-            inner = [body, other]
-        case ast.Call(func=ast.Attribute(value=ast.Constant() as text, attr=method), args=given):
-            # "...".encode(), but "".join(["...", "..."])
-            inner = [text, *given] if method in _ASSEMBLING else [text]
-        case ast.Call(args=arguments):
-            called = called_name(node)
-            if called in PASSING | WITH_DEFAULT:
-                inner = arguments[called in WITH_DEFAULT :]
-    for each in inner:
-        yield from _direct_constants(each)
 
 
 class _Filling(ast.NodeTransformer):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, Final
 
-from keepset.core.secrets.names import NONE, SURE, VAGUE, strength_of_name
+from keepset.core.secrets.holders import strength_of_key
+from keepset.core.secrets.names import NONE, SURE, VAGUE, WEAK, strength_of_name
 from keepset.core.secrets.pairs import pair_spans
 from keepset.core.secrets.shapes import Span, shape_spans
 from keepset.core.secrets.values import decoded, encoded, is_secret, placeholder, placeholders_in
@@ -153,6 +155,9 @@ def secret_texts(value: Any, strength: int = NONE, depth: int = 4) -> set[str]:
         # A shorter one is part of too much else.
         return {text} if len(text) >= 6 and is_secret(value, strength) else set()
     kind = type(value)
+    if kind is re.Pattern:
+        # Ordinary words in a pattern are looked for in other texts.
+        return secret_texts(value.pattern, WEAK if strength >= SURE else min(strength, VAGUE))
     if kind not in (list, tuple, set, frozenset, dict) or depth == 0 or len(value) > _MOST_ITEMS:
         return set()
     found: set[str] = set()
@@ -164,7 +169,7 @@ def secret_texts(value: Any, strength: int = NONE, depth: int = 4) -> set[str]:
         if kind is not dict:
             own = strength_after(value, name)
         elif type(name) in (str, bytes):
-            own = strength_of_name(decoded(name))
+            own = strength_of_key(value, name)
             # Of the keys of what holds secrets those are that look random: not 'user' or 'host'.
             found |= secret_texts(name, min(strength, VAGUE))
         if strength or own or not isinstance(item, str | bytes):

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
+from keepset.core.secrets.holders import NAMING, VALUES, strength_of_named
 from keepset.core.secrets.names import NONE, SURE, VAGUE, WEAK, may_name_secrets, strength_of_name
 from keepset.core.secrets.values import SCHEME, is_secret, looks_random
 
@@ -45,6 +46,8 @@ def pair_spans(text: str) -> Iterator[Span]:
             for start, end in _value_at(text, found.end(), SURE, _item()):
                 if not _is_prose(text[start:end]):
                     yield start, end
+    for found in _beside().finditer(text) if "value" in text.lower() else ():
+        yield from _plain_unless_prose(text, found.end(), strength_of_named(found["name"]))
     for found in _tags().finditer(text):
         if _is_hidden(found["value"], strength_of_name(found["name"])):
             yield found.span("value")
@@ -217,6 +220,17 @@ def _followed() -> re.Pattern[str]:
     return re.compile(
         r"(?<![\w.-])(?:--?(?P<dashed>)|)(?P<name>[A-Za-z_][\w.-]*+)[ \t]++"
         r"(?(dashed)(?!-)|(?=[\"']))"
+    )
+
+
+@cache
+def _beside() -> re.Pattern[str]:
+    """A name and the key of its value: ``"name": "DB_PASSWORD", "value": "..."``, or in YAML."""
+    quote, sign = r"\\{0,9}+[\"']?+", r"[ \t]{0,9}+[:=][ \t]{0,9}+"
+    naming, values = "|".join(NAMING), "|".join(VALUES)
+    return re.compile(
+        rf"(?i)(?<!\w)(?:{naming}){quote}{sign}{quote}(?P<name>[\w.-]{{1,100}}+){quote}"
+        rf"[ \t]{{0,9}}+,?+\s{{0,99}}+{quote}(?:{values}){quote}{sign}"
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -15,10 +16,14 @@ from keepset.core.fingerprint.functions import source_of_function
 from keepset.core.fingerprint.origin import is_library_function, is_library_module
 from keepset.core.fingerprint.reach import with_nested
 from keepset.core.secrets.arguments import positional_name, secret_signatures, values_of
+from keepset.core.secrets.holders import (
+    held_by_class,
+    strength_of_attribute,
+    strength_of_key,
+)
 from keepset.core.secrets.literals import masked_source
 from keepset.core.secrets.mask import secret_texts, strength_after
-from keepset.core.secrets.names import NONE, strength_of_name
-from keepset.core.secrets.values import decoded
+from keepset.core.secrets.names import NONE, WEAK, strength_of_name
 
 # As many values are looked at; a pipeline that uses more has a large model or large tables in it.
 _MOST_VALUES: Final = 5000
@@ -33,15 +38,19 @@ def reachable_secrets(values: Iterable[tuple[str, Any]]) -> set[str]:
     """The texts that are secret by a name, in values that are given with their own names."""
     found: set[str] = set()
     todo: list[Part] = [(value, strength_of_name(name)) for name, value in values]
-    # The values themselves, so that no id is used twice.
-    seen: dict[int, Any] = {}
+    # The values themselves, so that no id is used twice, and the surest of their names.
+    seen: dict[int, Part] = {}
     while todo and len(seen) < _MOST_VALUES:
         value, strength = todo.pop()
         if isinstance(value, str | bytes):
             found |= secret_texts(value, strength)
-        elif id(value) not in seen:
-            seen[id(value)] = value
-            todo += _parts(value, NONE if callable(value) else strength)
+            continue
+        if type(value) is re.Pattern:
+            found |= secret_texts(value, strength)
+        strength = NONE if callable(value) else strength
+        if id(value) not in seen or seen[id(value)][1] < strength:
+            seen[id(value)] = value, strength
+            todo += _parts(value, strength)
     return found
 
 
@@ -54,7 +63,8 @@ def _parts(value: Any, strength: int) -> Iterator[Part]:
     if isinstance(value, MethodType):
         return iter([(value.__self__, NONE), (value.__func__, NONE)])
     if isinstance(value, tuple) and (fields := getattr(type(value), "_fields", None)):
-        return _of_names(dict(zip(fields, value, strict=False)), strength)
+        held = min(strength_of_attribute(value, ""), WEAK)
+        return _of_names(dict(zip(fields, value, strict=False)), max(strength, held))
     if type(value) in (list, tuple, set, frozenset):
         return _of_sequence(value, strength)
     if isinstance(value, dict):
@@ -113,8 +123,7 @@ def _of_names(value: dict[Any, Any], strength: int, most: int = _MOST_ATTRIBUTES
     if dict.__len__(value) > most:
         return
     for name, item in list(dict.items(value)):
-        own = strength_of_name(decoded(name)) if type(name) in (str, bytes) else NONE
-        yield item, max(strength, own)
+        yield item, max(strength, strength_of_key(value, name))
 
 
 def _of_object(value: Any, strength: int) -> Iterator[Part]:
@@ -123,11 +132,14 @@ def _of_object(value: Any, strength: int) -> Iterator[Part]:
     if isinstance(value, type):
         if not _is_library(value):
             yield from _of_names(dict(vars(value)), NONE)
+            yield from held_by_class(value)
         return
     if not _is_library(kind):
         yield kind, NONE
-    for name, item in _attributes(value):
-        yield item, max(strength, strength_of_name(name))
+    attributes = dict(_attributes(value))
+    for name, item in attributes.items():
+        held = min(strength_of_attribute(value, name), WEAK)
+        yield item, max(strength, held, strength_of_key(attributes, name))
 
 
 def _attributes(value: Any) -> Iterator[tuple[str, Any]]:

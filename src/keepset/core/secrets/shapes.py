@@ -17,6 +17,7 @@ from keepset.core.secrets.values import looks_random
 Span = tuple[int, int]
 
 _SHORTEST_KEY: Final = 15
+_URL_SAFE: Final = str.maketrans("-_", "+/")
 
 # User info that is only a name is none in the URLs of some stores and of ssh.
 _NAMES: Final = r"(?!(?:abfss?|wasbs?|(?:git\+)?ssh|sftp)://[^:/@\s]+@)"
@@ -48,8 +49,10 @@ def shape_spans(text: str) -> Iterator[Span]:
 
 def _is_login(text: str) -> bool:
     """Whether what follows ``Basic`` is ``user:password`` in base64, or might be."""
+    padded = text.rstrip("=") + "=" * (-len(text.rstrip("=")) % 4)
     try:
-        return b":" in base64.b64decode(text) and base64.b64decode(text).decode().isprintable()
+        login = base64.b64decode(padded.translate(_URL_SAFE))
+        return b":" in login and login.decode().isprintable()
     except (binascii.Error, UnicodeDecodeError):
         return looks_random(text)
 
@@ -59,7 +62,7 @@ def _is_login(text: str) -> bool:
 
 @cache
 def _basic() -> re.Pattern[str]:
-    return re.compile(r"\b[Bb]asic\s+(?P<secret>[A-Za-z0-9+/]{8,}+=*)")
+    return re.compile(r"(?i)\bbasic\s+(?P<secret>[A-Za-z0-9+/_-]{8,}+=*)")
 
 
 @cache
