@@ -1,7 +1,8 @@
-"""Lists of whole numbers become arrays that hold them as they are, or are an error."""
+"""Lists become arrays that hold their items as they are, or are an error."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import keepset as ks
+import keepset.tf as tf
 from keepset.errors import ElementError
 
 WHOLE = st.one_of(
@@ -48,3 +50,54 @@ def test_what_would_be_rounded_is_an_error(numbers: list[Any]) -> None:
 def test_large_floats_are_what_they_were() -> None:
     [array] = ks.Dataset.from_tensors([1e300, float("nan"), 2**60, float("inf")])
     np.testing.assert_array_equal(array, [1e300, np.nan, 2.0**60, np.inf])
+
+
+MIXED: list[list[Any]] = [
+    [1, 2.5, "x"],
+    [True, "x", 3],
+    [np.int64(1), "x"],
+    [np.array(1), "x"],
+    [1, b"x"],
+    [[1, 2], ["a", "b"]],
+    [np.array([1, 2]), np.array(["a", "b"])],
+    [np.datetime64("2020-01-01"), "x"],
+]
+INTO_DATASETS: dict[str, Callable[[Any], Any]] = {
+    "from_tensor_slices": ks.Dataset.from_tensor_slices,
+    "from_tensor_slices of dicts": lambda v: ks.Dataset.from_tensor_slices({"a": {"b": v}}),
+    "from_tensors": ks.Dataset.from_tensors,
+    "from_tensors of dicts": lambda v: ks.Dataset.from_tensors({"a": v}),
+    "from_generator": lambda v: ks.Dataset.from_generator(lambda: iter([v])),
+    "arguments of from_generator": lambda v: ks.Dataset.from_generator(iter, args=(v,)),
+    "map": lambda v: ks.Dataset.range(1).map(lambda x: {"a": v}),
+    "tf.constant": lambda v: [tf.constant(v)],
+    "tf.data": tf.data.Dataset.from_tensor_slices,
+}
+
+
+@pytest.mark.parametrize("into", INTO_DATASETS)
+@pytest.mark.parametrize("values", MIXED, ids=str)
+def test_numbers_beside_text_are_an_error_that_names_them(values: list[Any], into: str) -> None:
+    with pytest.raises(ElementError, match="may hold only str and bytes, but item 0 is"):
+        list(INTO_DATASETS[into](values))
+
+
+@pytest.mark.parametrize("join", [tf.stack, lambda values: tf.concat([[v] for v in values], 0)])
+def test_numbers_are_not_joined_with_text(join: Callable[[Any], Any]) -> None:
+    with pytest.raises(ElementError, match="may hold only str and bytes, but item 0 is 1"):
+        join([1, "x"])
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["x", b"y"],
+        [np.array("x"), np.array("y")],
+        [np.array(["x"]), np.array(["y"])],
+        [np.str_("x"), np.bytes_(b"y")],
+    ],
+    ids=str,
+)
+def test_text_of_all_kinds_goes_together(values: list[Any]) -> None:
+    found = [np.ravel(x).tolist() for x in ks.Dataset.from_tensor_slices(values)]
+    assert found == [[b"x"], [b"y"]]

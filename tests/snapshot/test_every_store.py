@@ -455,6 +455,26 @@ def takes_away(path: Path, how: str) -> None:
         path.touch()
 
 
+@pytest.mark.filterwarnings("ignore:.*not stored")
+@pytest.mark.parametrize("at", [100, 1500, 3999])
+def test_a_place_that_is_moved_and_copied_back_has_no_cut_segment(tmp_path: Path, at: int) -> None:
+    """The writer goes on with the file that was moved, while the copy has its name."""
+    path = tmp_path / "kept"
+    ds = ks.Dataset.range(4000).map(lambda x: np.random.default_rng(int(x)).bytes(1000))
+    expected = [bytes(x) for x in ds]
+    stored, got = ds.snapshot(path, chunk_bytes=200_000, segment_bytes=1_000_000), []
+    for x in stored:
+        got.append(bytes(x))
+        if len(got) == at and path.exists():
+            away = path.rename(f"{path}.away")
+            # The writer may remove what is being copied, or make the folder anew before.
+            with suppress(shutil.Error, FileExistsError):
+                shutil.copytree(away, path)
+    assert got == expected
+    assert [bytes(x) for x in stored] == expected
+    assert ks.explain(ds, path).hit
+
+
 @pytest.mark.parametrize("how", ["removed", "moved away", "replaced by a file"])
 @pytest.mark.parametrize("stopped", [False, True])
 @pytest.mark.parametrize("on_write_error", ["warn", "raise"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -86,3 +87,15 @@ def test_what_is_discarded_is_not_written(tmp_path: Path) -> None:
     file.write(b"small")
     file.discard()
     assert not list(tmp_path.iterdir())
+
+
+def test_a_copy_in_the_place_of_the_file_is_not_named(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    file = TemporaryFile(str(folder))
+    file.write(bytes(LARGE))
+    shutil.copytree(folder.rename(tmp_path / "away"), folder)
+    file.write(bytes(LARGE))
+    with pytest.raises(FileNotFoundError, match="was moved or replaced"):
+        file.sync()
+    file.discard()

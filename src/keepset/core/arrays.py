@@ -177,10 +177,24 @@ def _array_of_list(values: list[Any] | tuple[Any, ...]) -> Array:
             f"a list with rows of unequal length cannot become an array ({error}); "
             "use keepset.Ragged.from_rows(...)"
         ) from error
+    if array.dtype.kind in "SU":
+        return _with_text_alone(array, values)
     # NumPy makes floats of whole numbers if some fit no int64 and others are small or negative.
     if array.dtype == np.float64 and (np.abs(array) >= _EXACT).any():
         return _with_whole_numbers(array, values)
     return array
+
+
+def _with_text_alone(array: Array, values: list[Any] | tuple[Any, ...]) -> Array:
+    """The array of a list with text in it, or of objects if NumPy has made text of other items."""
+    items: Array = np.array(values, dtype=object)
+    return array if all(map(_is_text, items.flat)) else items  # the first other item is named
+
+
+def _is_text(item: Any) -> bool:
+    if isinstance(item, np.ndarray):
+        return item.dtype.kind in "SUT"
+    return isinstance(item, str | bytes)
 
 
 def _array_of_times(values: list[Any] | tuple[Any, ...]) -> Array:

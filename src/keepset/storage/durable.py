@@ -78,7 +78,22 @@ class TemporaryFile:
         """Make the contents durable, and close the file."""
         self._write_out()
         os.fsync(self._descriptor)
+        self._check_path()
         self.close()
+
+    def _check_path(self) -> None:
+        """Refuse to name another file than the one that was written.
+
+        A folder that was moved away and copied back has a copy of this file, cut where the writer
+        stood at that moment.
+        """
+        try:
+            named = os.lstat(self.path)
+        except (FileNotFoundError, NotADirectoryError):
+            return  # which is what giving it a name says
+        if not os.path.samestat(os.fstat(self._descriptor), named):
+            reason = "its folder was moved or replaced while it was being written"
+            raise FileNotFoundError(errno.ENOENT, reason, self.path)
 
     def close(self) -> None:
         """Close the file with all that was written to it."""

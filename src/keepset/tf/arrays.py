@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from keepset.core.arrays import as_array
 from keepset.core.dtypes import StringType, as_dtype, storage_dtype
 from keepset.tf.tensor import Tensor, array_of, cast_array, literal, tensor, untensored, viewed
 
@@ -57,7 +58,8 @@ def _sizes(shape: Any) -> tuple[int, ...]:
 
 
 def stack(values: Any, axis: int = 0, name: str | None = None) -> Tensor:
-    return _wrapped(np.stack([_array(value) for value in values], axis=axis))
+    # An array of text and numbers is no tensor.
+    return _wrapped(as_array(np.stack([_array(value) for value in values], axis=axis)))
 
 
 def unstack(
@@ -67,7 +69,8 @@ def unstack(
 
 
 def concat(values: Any, axis: Any, name: str | None = None) -> Tensor:
-    return _wrapped(np.concatenate([_array(value) for value in values], axis=int(axis)))
+    arrays = [_array(value) for value in values]
+    return _wrapped(as_array(np.concatenate(arrays, axis=int(axis))))
 
 
 def shape(input: Any, out_type: Any = np.int32, name: str | None = None) -> Tensor:
