@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import keepset as ks
+from keepset.exchange.files import size_watch
 
 ROWS, WIDTH = 4_000, 256  # eight megabytes: several chunks
 READERS: dict[str, tuple[Callable[[str], Any], Callable[..., Any]]] = {
@@ -46,7 +47,7 @@ def copied(row: dict[str, Any]) -> dict[str, Any]:
 
 def pause() -> None:
     """Until the file is looked at again."""
-    time.sleep(0.005)
+    time.sleep(2 * size_watch._INTERVAL_S)
 
 
 def test_a_file_that_is_cut_in_the_middle_of_a_pass_is_an_error(

@@ -138,13 +138,11 @@ class _Opened(NamedTuple):
     watch: SizeWatch
 
     def chunks(self, start: int) -> Iterator[Chunk]:
-        chunks = self.rows.chunks(start)
-        while True:
-            self.watch.check()
-            chunk = next(chunks, None)
-            if chunk is None:
-                return
+        check = self.watch.check
+        check()
+        for chunk in self.rows.chunks(start):
             yield chunk
+            check()
 
     def gather(self, rows: Array) -> Chunk:
         self.watch.check()

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import os
-import time
+from time import perf_counter
 
 from keepset.errors import CorruptRecordError
 from keepset.exchange.files.row_file import Place
 
 # The file is looked at no more often than this, so that looking costs under one per cent.
-_INTERVAL_S = 0.001
+_INTERVAL_S = 0.005
 
 
 class SizeWatch:
@@ -22,10 +23,8 @@ class SizeWatch:
 
     def __init__(self, place: Place) -> None:
         self._name, self._path = place.name, place.store.object_url(place.file)
-        self._looked_at = time.perf_counter()
-        self._found: os.stat_result | None = None
-        if not place.store.is_remote:
-            self._found = self._look()
+        self._found = None if place.store.is_remote else self._look()
+        self._due_s = math.inf if self._found is None else perf_counter() + _INTERVAL_S
 
     def _look(self) -> os.stat_result | None:
         try:
@@ -35,10 +34,10 @@ class SizeWatch:
 
     def check(self) -> None:
         """Raise an error if the file is smaller than it was."""
-        before, time_s = self._found, time.perf_counter()
-        if before is None or time_s - self._looked_at < _INTERVAL_S:
+        if perf_counter() < self._due_s:
             return
-        now = self._look()
+        before, now = self._found, self._look()
+        assert before is not None
         # Looked at again at once if it is cut: a reader may try smaller pieces.
         if now is not None and now.st_size < before.st_size and os.path.samestat(now, before):
             raise CorruptRecordError(
@@ -48,4 +47,4 @@ class SizeWatch:
                 path=self._name,
                 byte=now.st_size,
             )
-        self._looked_at = time_s
+        self._due_s = perf_counter() + _INTERVAL_S
