@@ -11,7 +11,7 @@ import os
 import threading
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from keepset.core.spec import Spec
 from keepset.errors import ElementError, InvalidArgumentError, ObjectMissingError
 from keepset.exchange.files.file_names import store_of
 from keepset.exchange.files.row_file import Place, RowFile
+from keepset.exchange.files.size_watch import SizeWatch
 from keepset.exchange.files.unlisted_files import unlisted_files
 from keepset.storage.private_url import private_url
 
@@ -130,33 +131,51 @@ class FileRows(Node):
         return _OpenFiles(self, self._names or [])
 
 
+class _Opened(NamedTuple):
+    """A file, and what notices that it is cut."""
+
+    rows: RowFile
+    watch: SizeWatch
+
+    def chunks(self, start: int) -> Iterator[Chunk]:
+        check = self.watch.check
+        check()
+        for chunk in self.rows.chunks(start):
+            yield chunk
+            check()
+
+    def gather(self, rows: Array) -> Chunk:
+        self.watch.check()
+        return self.rows.gather(rows)
+
+
 class _OpenFiles:
     """Files that are open for reading anywhere, in this process."""
 
     def __init__(self, node: FileRows, names: list[str]) -> None:
         self._node, self._names = node, names
         self._lock = threading.Lock()
-        self._files: dict[int, RowFile] = {}
+        self._files: dict[int, _Opened] = {}
         self._process = os.getpid()
 
     @cached_property
     def first_spec(self) -> Spec:
         with self._lock:
-            return self._file(0).spec
+            return self._file(0).rows.spec
 
     def length(self, number: int) -> int | None:
         with self._lock:
-            return self._file(number).length
+            return self._file(number).rows.length
 
     def obstacle(self, number: int) -> str | None:
         with self._lock:
-            return self._file(number).obstacle
+            return self._file(number).rows.obstacle
 
     def gather(self, number: int, rows: Array) -> Chunk:
         with self._lock:
             return self._file(number).gather(rows)
 
-    def _file(self, number: int) -> RowFile:
+    def _file(self, number: int) -> _Opened:
         if self._process != os.getpid():
             # What a parent process has open is not for its children: some libraries keep a
             # position, others threads.
@@ -164,17 +183,19 @@ class _OpenFiles:
         file = self._files.pop(number, None)
         if file is None:
             if len(self._files) >= _MOST_OPEN:
-                self._files.pop(next(iter(self._files))).close()
-            first = (self._file(0).spec, self._names[0]) if number else None
+                self._files.pop(next(iter(self._files))).rows.close()
+            first = (self._file(0).rows.spec, self._names[0]) if number else None
             file = opened(self._node, self._names[number], first)
         self._files[number] = file
         return file
 
 
-def opened(node: FileRows, name: str, first: tuple[Spec, str] | None) -> RowFile:
+def opened(node: FileRows, name: str, first: tuple[Spec, str] | None) -> _Opened:
     """A file; an error if its rows are of another type than those of the ``first`` one."""
+    place = node.place_of(name)
+    watch = SizeWatch(place)
     try:
-        file = node.open_file(node.place_of(name))
+        file = node.open_file(place)
     except ObjectMissingError:
         if not os.path.isdir(name):
             raise
@@ -184,7 +205,7 @@ def opened(node: FileRows, name: str, first: tuple[Spec, str] | None) -> RowFile
             f"a pattern such as {pattern!r}"
         ) from None
     if first is None or file.spec is None or first[0] in (None, file.spec):
-        return file
+        return _Opened(file, watch)
     file.close()
     raise ElementError(
         f"{private_url(name)} has rows of the type {file.spec}, but {private_url(first[1])} has "
@@ -197,7 +218,7 @@ class _FileRowsCursor(Cursor):
     def __init__(self, node: FileRows, parent: Cursor) -> None:
         self._node, self._parent = node, parent
         self._before: State = {}  # where the parent was before the file that is open
-        self._file: RowFile | None = None
+        self._file: _Opened | None = None
         self._chunks: Iterator[Chunk] = iter(())
         self._rest: Chunk = EMPTY
         self._given = 0  # of the file that is open
@@ -225,7 +246,7 @@ class _FileRowsCursor(Cursor):
         skipped = 0
         while skipped < count and (self._file is not None or self._open(0)):
             assert self._file is not None
-            length = self._file.length
+            length = self._file.rows.length
             if length is None:
                 return skipped + super().skip(count - skipped)
             step = min(count - skipped, length - self._given)
@@ -248,8 +269,9 @@ class _FileRowsCursor(Cursor):
             )
         text = os.fsdecode(name)
         self._file = opened(self._node, text, self._first)
-        if self._first is None and self._file.spec is not None:
-            self._first = self._file.spec, text
+        spec = self._file.rows.spec
+        if self._first is None and spec is not None:
+            self._first = spec, text
         self._go_to(row)
         return True
 
@@ -261,7 +283,7 @@ class _FileRowsCursor(Cursor):
         file, self._file = self._file, None
         self._chunks, self._rest = iter(()), EMPTY
         if file is not None:
-            file.close()
+            file.rows.close()
 
     def state(self) -> State:
         if self._file is None:
