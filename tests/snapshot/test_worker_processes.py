@@ -215,6 +215,11 @@ def test_sentinels_are_the_same_in_workers_also_if_names_are_bound_anew(settings
     assert in_workers(lambda x: int(x) * (5 if nothing is settings.NOTHING else 1)) == FIVES
 
 
+def test_a_sentinel_that_was_added_to_a_module_is_the_same_in_workers(settings: Any) -> None:
+    settings.ADDED = added = object()
+    assert in_workers(lambda x: int(x) * (5 if added is settings.ADDED else 1)) == FIVES
+
+
 def test_objects_that_were_emptied_are_no_sentinels(settings: Any) -> None:
     del settings.registry.gain
     assert in_workers(lambda x: int(x) * getattr(settings.registry, "gain", 5)) == FIVES

@@ -151,7 +151,11 @@ def _found(kind: type, places: list[Place]) -> Any:
             names = [(module, each) for each, item in namespace.items() if item is found]
             if set(names) <= set(places):
                 return found
-    return object.__new__(kind)
+    made: Any = object.__new__(kind)
+    for module, name in places:
+        # The program has added it since: what is sent later finds this one.
+        vars(import_module(module)).setdefault(name, made)
+    return made
 
 
 def _cache(function: Callable[..., Any], settings: dict[str, Any]) -> Any:

@@ -9,6 +9,7 @@ is marked, or leads to a marked one, counts: the way itself, and the way by whic
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from enum import Enum
@@ -36,6 +37,8 @@ _SINGLE = (type, ModuleType, FunctionType, Enum, type(None))
 _MOST_ITEMS = 1000
 # How many of the shared values are named for people.
 _NAMED = 3
+# How far down the members of a set are looked at to tell them apart.
+_DEEPEST = 3
 
 _Edges = dict[Vertex, list[tuple[Part, Vertex]]]
 
@@ -105,16 +108,34 @@ class Sharing:
 
     def _ways(self, mask: Mask | None) -> list[list[_Way]]:
         """For each root, the further ways to values that matter; none if there are none at all."""
-        if not self._graph.met_again:
+        if not self._graph.met_again and not self._moving.names:
             return []
         edges = {vertex: list(_edges(vertex, mask)) for vertex in _visible(self._graph.roots, mask)}
         marked = self._marked(edges)
         if not marked:
             return []
         relevant = _leading_to(marked, edges)
-        if relevant.isdisjoint(self._graph.met_again):
+        cells = self._written_cells(edges)
+        if relevant.isdisjoint(self._graph.met_again) and not _has_twice(cells.values()):
             return []
-        return _Walk(self._graph, mask, edges, relevant).run()
+        return _Walk(self._graph, mask, edges, relevant, cells).run()
+
+    def _written_cells(self, vertices: Iterable[Vertex]) -> dict[Vertex, list[tuple[str, int]]]:
+        """The variables of closures that functions write, by the functions that use them.
+
+        Two functions may share a variable that holds a number.
+        """
+        names = self._moving.names
+        found: dict[Vertex, list[tuple[str, int]]] = {}
+        for vertex in vertices:
+            if type(vertex.value) is FunctionType and vertex.value.__closure__:
+                cells = zip(
+                    vertex.value.__code__.co_freevars, vertex.value.__closure__, strict=True
+                )
+                written = [(name, id(cell)) for name, cell in cells if (id(cell), "") in names]
+                if written:
+                    found[vertex] = sorted(written)
+        return found
 
     def _marked(self, edges: _Edges) -> set[Vertex]:
         """The values of which it matters that they are one."""
@@ -206,8 +227,11 @@ class _Walk:
         mask: Mask | None,
         edges: _Edges,
         relevant: set[Vertex],
+        cells: dict[Vertex, list[tuple[str, int]]],
     ) -> None:
         self._graph, self._mask, self._edges, self._relevant = graph, mask, edges, relevant
+        self._cells = cells
+        self._places_of_cells: dict[int, bytes] = {}
         self._places: dict[Vertex, bytes] = {}
         self._ways: list[list[_Way]] = [[] for _ in graph.roots]
         # Sets, whose members have no order: what else leads to them is known when all is done.
@@ -220,14 +244,10 @@ class _Walk:
                 self._meet(place, None, root.label, root, number)
         while self._later:
             vertex, number = self._later.pop(0)
-            inner = [
-                (part, child) for part, child in self._edges[vertex] if child in self._relevant
-            ]
-            for at, (part, child) in enumerate(self._in_order(inner)):
-                place = digest_of(self._places[vertex], b"member")
-                if child not in self._places:
-                    place = digest_of(place, str(at).encode())
-                self._meet(place, vertex, part.label, child, number)
+            place = digest_of(self._places[vertex], b"member")
+            for part, child, label in self._members(vertex):
+                inner = place if child in self._places else digest_of(place, label)
+                self._meet(inner, vertex, part.label, child, number)
         return self._ways
 
     def _meet(
@@ -244,6 +264,7 @@ class _Walk:
             if holder.sketch is not None and holder.sketch.kind in _SETS:
                 self._later.append((holder, number))
                 continue
+            self._meet_cells(holder, number)
             fresh, counts = [], dict[bytes, int]()
             for part, child in self._sorted(holder):
                 counts[part.tag] = counts.get(part.tag, -1) + 1
@@ -257,6 +278,14 @@ class _Walk:
                     fresh.append(child)
             todo += reversed(fresh)
 
+    def _meet_cells(self, function: Vertex, number: int) -> None:
+        for name, cell in self._cells.get(function, ()):
+            place = digest_of(self._places[function], b"cell", name.encode())
+            known = self._places_of_cells.setdefault(cell, place)
+            if known is not place:
+                way = _Way(digest_of(place, known), function, f"captured {name}", function)
+                self._ways[number].append(way)
+
     def _sorted(self, vertex: Vertex) -> list[tuple[Part, Vertex]]:
         found = [edge for edge in self._edges[vertex] if edge[1] in self._relevant]
         if vertex.sketch is None or vertex.sketch.ordered:
@@ -264,20 +293,46 @@ class _Walk:
         # Pairs of a dict have one tag, and stay in its order.
         return sorted(found, key=lambda edge: edge[0].tag)
 
-    def _in_order(self, members: list[tuple[Part, Vertex]]) -> Iterator[tuple[Part, Vertex]]:
-        """Those that were met elsewhere by that place, then the others by their content."""
-        known = [edge for edge in members if edge[1] in self._places]
-        yield from sorted(known, key=lambda edge: self._places[edge[1]])
-        others = [edge for edge in members if edge[1] not in self._places]
-        if len(others) > 1:
-            digests = self._digests([child for _, child in others])
-            others.sort(key=lambda edge: digests[edge[1]])
-        yield from others
+    def _members(self, vertex: Vertex) -> Iterator[tuple[Part, Vertex, bytes]]:
+        """The members of a set: those that were met elsewhere, then others that can be told apart.
+
+        Of those that are alike and were not met elsewhere nothing says which comes first. What is
+        shared below them does not count, so that it does not depend on where they are in memory.
+        """
+        members = [edge for edge in self._edges[vertex] if edge[1] in self._relevant]
+        others = [(part, child) for part, child in members if child not in self._places]
+        for part, child in members:
+            if child in self._places:
+                yield part, child, b""
+        digests = self._digests([child for _, child in others])
+        labelled = [(self._label(child, digests[child], 0), part, child) for part, child in others]
+        alike = Counter(label for label, _, _ in labelled)
+        for label, part, child in sorted(labelled, key=lambda each: each[0]):
+            if alike[label] == 1:
+                yield part, child, label
+
+    def _label(self, vertex: Vertex, digest: bytes, depth: int) -> bytes:
+        """What tells a member apart: its content, and what it leads to that was met elsewhere."""
+        if vertex in self._places:
+            return digest_of(b"met", self._places[vertex])
+        if depth == _DEEPEST:
+            return digest
+        inner = [
+            digest_of(part.tag, self._label(child, b"", depth + 1))
+            for part, child in self._sorted(vertex)
+        ]
+        is_set = vertex.sketch is not None and vertex.sketch.kind in _SETS
+        return digest_of(digest, *(sorted(inner) if is_set else inner))
 
     def _digests(self, vertices: Sequence[Vertex]) -> dict[Vertex, bytes]:
         if self._mask is None:
             return {vertex: vertex.digest for vertex in vertices}
         return self._graph.digests_without(self._mask, vertices)
+
+
+def _has_twice(cells: Iterable[list[tuple[str, int]]]) -> bool:
+    counts = Counter(cell for found in cells for _, cell in found)
+    return any(count > 1 for count in counts.values())
 
 
 def _visible(roots: Iterable[Vertex], mask: Mask | None) -> list[Vertex]:
