@@ -47,6 +47,13 @@ _OWN_STATE = (
     'out with snapshot(path, ignore=["global NAME"]), and passes go on where they stopped'
 )
 _OTHERS = "the pipeline does not give the same elements again"
+_HERE = (
+    "; its functions draw at random, or hold state that is not seen and has moved now, so this "
+    "process stores no more of it, and the next one begins anew"
+)
+# The snapshots whose functions did not give the same elements again in this process, by their urls.
+# To compare, functions were run: state that they hold is no longer what the fingerprint says.
+_not_reproduced: set[str] = set()
 
 
 def compute(stage: SnapshotStage, run: Run, draws: dict[str, list[int]] | None = None) -> Computing:
@@ -114,8 +121,12 @@ class Beginning(NamedTuple):
                 node.parent, state.appends[-1], kept, self.run, self.store.url
             )
         if computing is None:
-            if state.appends:
+            if state.appends and kept is not None:
+                self._not_reproduced(state)
+            elif state.appends:
                 self.reset(state, _OTHERS)
+            if self.store.url in _not_reproduced:
+                return None, compute(self.node, self.run)  # and nothing is stored by this pass
             self._warn_of_shared_state()
             kept, computing = None, compute(self.node, self.run)
         if kept is not None:
@@ -151,8 +162,16 @@ class Beginning(NamedTuple):
         if filled is None:
             return None, compute(self.node, self.run)  # and nothing is stored by this pass
         if not filled:
-            self.reset(state, _OTHERS)
+            self._not_reproduced(state)
         return None, None
+
+    def _not_reproduced(self, state: LogState) -> None:
+        """Start over, because elements were computed again and are not the same."""
+        if self.identity.identity is None:
+            self.reset(state, _OTHERS)  # a user has named it, and may have edited the functions
+            return
+        _not_reproduced.add(self.store.url)
+        self.reset(state, _OTHERS + _HERE)
 
     def _first_pass(self, state: LogState, run_id: str, lease: Lease) -> FirstPass:
         node = self.node
