@@ -1,10 +1,12 @@
 """A server that speaks S3 on a free port of this machine, for tests; ends when its input does.
 
-It is moto, with two things added. Requests that change something are handled one at a time,
-because moto looks whether a key exists and then stores it, and another request may come in
-between. And keys that hold ``fault-...`` meet that fault the first time they are put.
+It is moto, with two things added. Requests are handled one at a time: moto looks whether a key
+exists and then stores it, and another request may come in between; and it empties an object that
+is replaced, which a read at that moment would see. S3 does neither. And keys that hold
+``fault-...`` meet that fault the first time they are put.
 """
 
+import io
 import re
 import sys
 import threading
@@ -18,15 +20,16 @@ BUCKET = "bucket"
 
 
 class OneAtATime:
-    """The application, with a lock around changes and with faults on demand."""
+    """The application, with a lock around requests and with faults on demand."""
 
     def __init__(self, app: Callable[..., Iterable[bytes]]) -> None:
         self._app, self._lock = app, threading.Lock()
         self._met: set[str] = set()
 
     def __call__(self, environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
-        if environ["REQUEST_METHOD"] in ("GET", "HEAD"):
-            return self._app(environ, start)
+        if length := int(environ.get("CONTENT_LENGTH") or 0):
+            # Before the lock: a client that sends slowly must not hold up others.
+            environ["wsgi.input"] = io.BytesIO(environ["wsgi.input"].read(length))
         with self._lock:
             fault = re.search(r"fault-(\w+)", environ["PATH_INFO"])
             if (
