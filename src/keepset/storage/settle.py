@@ -47,7 +47,7 @@ def create_settled(store: Store, name: str, data: bytes, attempt: Callable[[], N
                 raise _obstructed(store.object_url(name), what) from cause
             if isinstance(error, StorageError):
                 raise
-            # Nobody's: try again.
+            # It is not there: try again.
     url = store.object_url(name)
     raise StorageError(
         f"cannot create {url}: {len(PAUSES_S)} tries failed, the last one with: {cause}; it may "
