@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import gc
+import itertools
 import json
 import os
 import shutil
@@ -234,6 +236,71 @@ def test_a_cache_of_a_nested_pipeline_gives_nothing_old(
     assert values(ds) == [0, 1, 2] * 2
     monkeypatch.setitem(globals(), "SCALE", 2)
     assert values(ds) == [0, 2, 4] * 2
+
+
+class Counter:
+    """A function with state of its own."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __call__(self, x: Any) -> int:
+        self.calls += 1
+        return self.calls
+
+
+# Pipelines that read a cache more than once, which gives the same each time.
+READ_AGAIN: dict[str, Callable[[Callable[..., ks.Dataset]], ks.Dataset]] = {
+    "shuffle": lambda cache: cache(ks.Dataset.range(9).shuffle(4, seed=3)).repeat(3),
+    "nested repeat": lambda cache: cache(ks.Dataset.range(9).shuffle(4, seed=3)).repeat(2).repeat(2),
+    "random_map": lambda cache: cache(ks.Dataset.range(9).random_map(jitter, seed=1)).repeat(2),
+    "part of it": lambda cache: cache(ks.Dataset.range(9).shuffle(4, seed=3)).take(5).repeat(3),
+    "counter": lambda cache: cache(ks.Dataset.range(9).map(Counter())).repeat(2),
+    "two ways": lambda cache: (lambda ds: ds.concatenate(ds))(
+        cache(ks.Dataset.range(9).shuffle(4, seed=3, reshuffle_each_iteration=True))
+    ),
+    "flat_map": lambda cache: (lambda ds: ks.Dataset.range(3).flat_map(lambda _: ds))(
+        cache(ks.Dataset.range(9).random_map(jitter, seed=1))
+    ),
+    "interleave": lambda cache: (
+        lambda ds: ks.Dataset.range(4).interleave(lambda _: ds, cycle_length=2)
+    )(cache(ks.Dataset.range(9).shuffle(4, seed=3))),
+}
+
+
+# An interrupted pass of a counter starts over, with a warning.
+@pytest.mark.filterwarnings("ignore:.*starts over.*state of their own")
+@pytest.mark.parametrize("filename", [False, True])
+@pytest.mark.parametrize("make", READ_AGAIN.values(), ids=READ_AGAIN)
+def test_a_cache_that_is_read_again_gives_the_same_as_without_a_snapshot(
+    place: Callable[[str], str],
+    tmp_path: Path,
+    make: Callable[[Callable[..., ks.Dataset]], ks.Dataset],
+    filename: bool,
+) -> None:
+    numbers = itertools.count()
+
+    def pipeline() -> ks.Dataset:
+        file = str(tmp_path / f"cache-{next(numbers)}") if filename else ""
+        return make(lambda ds: ds.cache(file))
+
+    expected = values(pipeline())
+    for stop in range(0, len(expected) + 1, 4):
+        path = place(f"stopped at {stop}")
+        assert values(pipeline().snapshot(path).take(stop)) == expected[:stop]
+        assert values(pipeline().snapshot(path)) == expected
+        assert values(pipeline().snapshot(path, mode="read")) == expected
+    gc.collect()
+    assert {each.name for each in tmp_path.glob("cache-*")} <= {"cache-0"}
+
+
+def test_a_cache_counts_where_it_is_read_again(place: Callable[[str], str]) -> None:
+    shuffled = ks.Dataset.range(9).shuffle(4, seed=3)
+    values(shuffled.snapshot(place("once")))
+    assert ks.explain(shuffled.cache(), place("once")).hit
+    values(shuffled.repeat(2).snapshot(place("again")))
+    assert not ks.explain(shuffled.cache().repeat(2), place("again")).hit
+    assert ks.explain(shuffled.repeat(2).cache(), place("again")).hit
 
 
 # Consumers that count

@@ -75,6 +75,7 @@ class Session:
         handed: Mapping[str, Any] | None = None,
     ) -> None:
         self._outer = outer
+        self.root = root
         # What the process that began the pass found out, by the places of its stages.
         self.handed: Mapping[str, Any] = handed or {}
         inherited = options or (NO_OPTIONS if outer is None else outer.options)
@@ -122,6 +123,11 @@ class Session:
     def is_nested(self) -> bool:
         """Whether this is a pass over a pipeline that an element of another one stands for."""
         return self._outer is not None and self._outer.is_nested
+
+    @property
+    def computation(self) -> Session:
+        """The session that computes what one snapshot stores, or that of the whole pass."""
+        return self if self._outer is None else self._outer.computation
 
     def shared(self, make: Callable[[], R]) -> R:
         """The one resource of this class for the whole run, nested pipelines included."""
@@ -214,6 +220,10 @@ class _Below(Session):
         super().__init__(root, known, outer, handed=handed)
         # The identity of what is stored was taken just now, perhaps long after the pass began.
         self.context = copy_context()
+
+    @property
+    def computation(self) -> Session:
+        return self
 
     def resource(self, key: object, make: Callable[[], R]) -> R:
         # Workers are those of the whole pass: a repetition uses the ones that are there.

@@ -10,8 +10,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import field
+from threading import Lock
 from typing import Any
+from uuid import uuid4
+from weakref import WeakKeyDictionary, finalize
 
 from keepset.core.chunk import EMPTY, Chunk, concat
 from keepset.core.cursor import Cursor, State
@@ -48,8 +52,9 @@ class Cache(Node):
     A dataclass element that is read from a file is of its own class where this process wrote the
     file or knows the spec without running; otherwise it is a named tuple of the same name.
 
-    Before a snapshot it neither replays nor fills: what a snapshot stores is computed by the
-    pipeline whose fingerprint it has.
+    Before a snapshot it replays nothing that another pass has left: what a snapshot stores is
+    computed by the pipeline whose fingerprint it has. Where the pass reads it once it is passed
+    over; where it reads it again, as behind a ``repeat``, that pass fills a store of its own.
 
     A pass restored from a state that was taken while the cache was being filled goes on without
     filling it; the next pass does that, and gives the same order. One restored from a replay whose
@@ -80,10 +85,20 @@ class Cache(Node):
         return {"filename": self.filename} if self.filename else {}
 
     def cursor(self, run: Run) -> Cursor:
-        if run.computes_anew:
-            # What is remembered is not compared with the pipeline, and may be of another one.
+        computation = run.session.computation
+        caches = computation.resource((_CachesOfPass, computation), _CachesOfPass)
+        if not run.computes_anew:
+            return _CacheCursor(self, run, self.store, caches)
+        # What is remembered is not compared with the pipeline, and may be of another one.
+        if not self._is_read_again(run):
             return self.parent.cursor(run.input(0))
-        return _CacheCursor(self, run)
+        return _CacheCursor(self, run, caches.own_store(self), caches)
+
+    def _is_read_again(self, run: Run) -> bool:
+        """Whether more than one cursor is opened in the pass, each of which gives the same."""
+        if run.repetition or run.session.is_nested:
+            return True
+        return sum(node is self for node in run.session.root.walk()) > 1
 
     def cardinality(self) -> int:
         return self.parent.cardinality()
@@ -101,6 +116,45 @@ class Cache(Node):
         return self.parent.may_run_ahead or self.store.find(self.parent) is not None
 
 
+class _CachesOfPass:
+    """What the cursors of one pass share, by the stores of their caches.
+
+    A function may build a cache for each element, so that nothing here keeps a store alive.
+    """
+
+    def __init__(self) -> None:
+        self._plans: WeakKeyDictionary[Store, _Plan] = WeakKeyDictionary()
+        self._own: WeakKeyDictionary[Store, Store] = WeakKeyDictionary()
+        self._lock = Lock()  # functions may run in several threads
+
+    def plan(self, store: Store) -> _Plan:
+        with self._lock:
+            return self._plans.setdefault(store, _Plan())
+
+    def own_store(self, node: Cache) -> Store:
+        """A store for this pass alone."""
+        with self._lock:
+            if node.store not in self._own:
+                self._own[node.store] = self._make(node.filename)
+            return self._own[node.store]
+
+    @staticmethod
+    def _make(filename: str) -> Store:
+        if not filename:
+            return MemoryStore()
+        store = FileStore(f"{filename}.{uuid4().hex}")
+        finalize(store, _remove, store.path)
+        return store
+
+    def close(self) -> None:
+        self._own.clear()
+
+
+def _remove(path: str) -> None:
+    with suppress(FileNotFoundError):
+        os.remove(path)
+
+
 class _Plan:
     """The pass that a restored run takes the cache to be filled by, if it knows one.
 
@@ -110,9 +164,6 @@ class _Plan:
 
     def __init__(self) -> None:
         self.origin: Origin | None = None
-
-    def close(self) -> None:
-        pass
 
     def allows(self, kept: Kept) -> bool:
         """Whether what is kept is what the plan would give."""
@@ -136,22 +187,24 @@ def _upstream(run: Run, origin: Origin) -> Run:
 class _CacheCursor(Cursor):
     """Replays or fills, whichever it finds it has to do when it is first used."""
 
-    def __init__(self, node: Cache, run: Run) -> None:
-        self._node, self._run = node, run
-        self._plan = run.session.resource(node.store, _Plan)
+    def __init__(self, node: Cache, run: Run, store: Store, caches: _CachesOfPass) -> None:
+        self._node, self._run, self._store = node, run, store
+        self._plan = caches.plan(store)
         self._mode: Cursor | None = None
 
     def _open(self) -> Cursor:
         if self._mode is None:
-            kept = self._node.store.find(self._node.parent)
+            kept = self._store.find(self._node.parent)
             if kept is not None and self._plan.allows(kept):
                 self._mode = _Replay(kept)
             else:
                 origin = self._plan.origin or _origin_of(self._run)
                 # Before anything is read, so that a bad filename costs no element.
-                keeper = self._node.store.keeper()
-                self._mode = _FirstPass(self._node, self._run, self._plan, origin, keeper)
+                self._mode = self._first_pass(origin, self._store.keeper())
         return self._mode
+
+    def _first_pass(self, origin: Origin, keeper: Keeper | None) -> _FirstPass:
+        return _FirstPass(self._node, self._run, self._store, self._plan, origin, keeper)
 
     def read(self, max_rows: int) -> Chunk:
         return self._open().read(max_rows)
@@ -165,7 +218,7 @@ class _CacheCursor(Cursor):
     def restore(self, state: State) -> None:
         self._plan.origin = state["filled_by"] or self._plan.origin
         if "parent" in state:
-            self._mode = _FirstPass(self._node, self._run, self._plan, state["origin"], None)
+            self._mode = self._first_pass(state["origin"], None)
             self._mode.restore(state)
         else:
             self.skip(state["given"])
@@ -207,9 +260,16 @@ class _FirstPass(Cursor):
     """Computes and, unless it was restored in the middle and has no keeper, keeps."""
 
     def __init__(
-        self, node: Cache, run: Run, plan: _Plan, origin: Origin, keeper: Keeper | None
+        self,
+        node: Cache,
+        run: Run,
+        store: Store,
+        plan: _Plan,
+        origin: Origin,
+        keeper: Keeper | None,
     ) -> None:
-        self._node, self._plan, self._origin, self._keeper = node, plan, origin, keeper
+        self._node, self._store, self._plan = node, store, plan
+        self._origin, self._keeper = origin, keeper
         self._parent = node.parent.cursor(_upstream(run, origin))
         self._given = 0
         self._limit = _FIRST_READ
@@ -257,7 +317,7 @@ class _FirstPass(Cursor):
         else:
             self._keeper.finish(self._origin, replaces=self._plan.origin == self._origin)
             # Another pass may have been quicker.
-            if (kept := self._node.store.find(self._node.parent)) is not None:
+            if (kept := self._store.find(self._node.parent)) is not None:
                 self._filled_by = kept.origin
         self._keeper, self._is_whole = None, False
 

@@ -1,17 +1,23 @@
-"""Comparisons: what a function compares by identity, as far as its source says so."""
+"""Comparisons: where the code of a function tells one object from two that are alike."""
 
 from __future__ import annotations
 
 import ast
+import copy
+import pickle
 from collections.abc import Iterator
 from itertools import pairwise
-from types import CodeType
+from types import CodeType, FunctionType, ModuleType
 
 from keepset.core.fingerprint.reach import with_nested
 from keepset.core.record import record
 
 # Methods and functions that look for an item by comparing it.
 _SEARCHES = {"index", "count", "remove", "contains", "indexOf", "countOf"}
+
+# Functions whose results have one object in two places where their argument has.
+_COPIERS = (copy.deepcopy, pickle.dumps, pickle.dump)
+_PICKLERS = {"pickle", "cloudpickle", "dill"}
 
 # A name from outside the function, and the attributes that are taken from it.
 Chain = tuple[str, ...]
@@ -81,3 +87,15 @@ def _is_search(node: ast.AST) -> bool:
     if isinstance(node, ast.Compare):
         return any(isinstance(op, ast.In | ast.NotIn) for op in node.ops)
     return isinstance(node, ast.Attribute) and node.attr in _SEARCHES
+
+
+def copies_with_sharing(function: FunctionType) -> bool:
+    """Whether a function, or one inside it, copies a structure so that what is one stays one."""
+    names = {name for inner in with_nested(function.__code__) for name in inner.co_names}
+    if "deepcopy" in names:
+        return True
+    used = [function.__globals__.get(name) for name in names]
+    if any(each is copier for each in used for copier in _COPIERS):
+        return True
+    modules = {getattr(each, "__name__", None) for each in used if type(each) is ModuleType}
+    return not names.isdisjoint({"dumps", "dump"}) and not _PICKLERS.isdisjoint(names | modules)

@@ -1,10 +1,10 @@
 """Sharing: which values are reached in more than one way, where code can tell one from two alike.
 
 A digest counts content, and one object has the same content as two that are alike. Code tells them
-apart where it compares by identity (``is``, ``id``, keys of dicts, members of sets), and where it
-writes to the one and reads the other: two functions that share a random generator draw other
-numbers than two with a generator each. Such values are marked. Every further way to a value that
-is marked, or leads to a marked one, counts: the way itself, and the way by which it was met first.
+apart where it compares by identity (``is``, ``id``, keys of dicts, members of sets), where it
+writes to the one and reads the other, as two functions that share a random generator do, and in
+deep copies. Such values are marked. Every further way to a value that is marked, or leads to a
+marked one, counts: the way itself, and the way by which it was met first.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from itertools import islice
 from types import FunctionType, ModuleType
 from typing import Any
 
-from keepset.core.fingerprint.comparisons import ITEM, Chain
+from keepset.core.fingerprint.comparisons import ITEM, Chain, copies_with_sharing
 from keepset.core.fingerprint.facts import Facts, digest_of
 from keepset.core.fingerprint.functions import comparisons_of_function
 from keepset.core.fingerprint.graph import Graph, is_hidden
@@ -33,6 +33,7 @@ _SETS = {"set", "frozenset"}
 _INSIDE_KEYS = {"tuple", "frozenset", "namedtuple"}
 _OF_CONTAINERS = ("item ", "key ", "an item")
 _SINGLE = (type, ModuleType, FunctionType, Enum, type(None))
+_IMMUTABLE = (*_SINGLE, tuple, frozenset, str, bytes, int, float, complex)
 # How many items of a container are looked at of which one is compared.
 _MOST_ITEMS = 1000
 # How many of the shared values are named for people.
@@ -140,12 +141,14 @@ class Sharing:
     def _marked(self, edges: _Edges) -> set[Vertex]:
         """The values of which it matters that they are one."""
         compared, is_any, searches = self._compared(edges)
+        copied = self._copied(edges)
         pairs = {inner for found in edges.values() for part, inner in found if part.tag == b"pair"}
         marked: set[Vertex] = set()
         for vertex, found in edges.items():
             if (
                 self._is_written(vertex)
                 or id(vertex.value) in compared
+                or vertex in copied
                 or (_compares_by_identity(vertex) and (is_any or _holds_nothing(vertex)))
             ):
                 marked.add(vertex)
@@ -165,6 +168,13 @@ class Sharing:
         return type(vertex.value) is FunctionType and any(
             part.binding in names for part, _ in vertex.edges if part.binding is not None
         )
+
+    def _copied(self, vertices: Iterable[Vertex]) -> set[Vertex]:
+        """What may be changed in a copy, and thereby in more than one place of it."""
+        if not any(_copies(vertex.value) for vertex in vertices):
+            return set()
+        found = self._graph.met_again
+        return {each for each in found if not isinstance(each.value, _IMMUTABLE)}
 
     def _compared(self, vertices: Iterable[Vertex]) -> tuple[set[int], bool, bool]:
         """What functions compare with ``is``, and whether they search containers.
@@ -208,6 +218,12 @@ class Sharing:
         except (KeyError, TypeError, ValueError):  # a builtin, a property, not assigned yet
             return None if place in self._moving.names else []
         return None if place in self._moving.names else [value]
+
+
+def _copies(value: Any) -> bool:
+    if type(value) is not FunctionType or comparisons_of_function(value) is None:
+        return False
+    return copies_with_sharing(value)
 
 
 def _items(value: Any) -> list[Any]:

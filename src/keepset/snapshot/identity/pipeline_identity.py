@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
 from functools import partial
@@ -21,6 +22,8 @@ from keepset.core.parameter import declared
 from keepset.core.random import Randomness
 from keepset.core.secrets import Mask
 from keepset.errors import InvalidArgumentError
+from keepset.nodes.cache import Cache
+from keepset.nodes.repeat import Repeat
 from keepset.snapshot.files.sources import FILES, Sources
 from keepset.storage.files import Listing, look_at
 
@@ -137,7 +140,7 @@ def content_of_pipeline(node: Node) -> dict[str, Any]:
 
     The content of its files is not compared then: all that is known of how they stand counts.
     """
-    while node.is_passed_over:
+    while _is_passed_over(node, is_read_again=True):
         [node] = node.inputs
     content: dict[str, Any] = {"stage": node.kind}
     found = files_of(node)
@@ -147,6 +150,22 @@ def content_of_pipeline(node: Node) -> dict[str, Any]:
     if (outside := node.outside) is not None:
         content[FILES] = outside
     return content | {"inputs": [content_of_pipeline(each) for each in node.inputs]}
+
+
+def _read_again(root: Node) -> set[Node]:
+    """The stages that a pass over ``root`` may read more than once."""
+    counts = Counter(root.walk())
+    repeated = (inner for node in counts if isinstance(node, Repeat) for inner in node.walk())
+    return {*repeated, *(node for node, count in counts.items() if count > 1)}
+
+
+def _is_passed_over(node: Node, is_read_again: bool) -> bool:
+    """Whether a stage has the identity of its parent.
+
+    A cache that is read again gives what its parent gave the first time. Its parent alone may give
+    another order then, or what functions with state of their own have come to.
+    """
+    return node.is_passed_over and not (is_read_again and isinstance(node, Cache))
 
 
 def unseeded_stages(node: Node) -> Iterator[Node]:
@@ -182,6 +201,7 @@ class _Walk:
         self._looks, self._mask = looks, mask
         self.listings: list[Listing] = []
         self.values: list[tuple[str, Any]] = []
+        self._again: set[Node] = set()
 
     def note(self, name: str, value: Any) -> int:
         """Add a value; the place at which its facts will be found."""
@@ -190,7 +210,11 @@ class _Walk:
 
     def add(self, node: Node) -> Callable[[list[Facts]], Facts]:
         """Add a stage and all before it; makes its facts of those that were found."""
-        while node.is_passed_over:
+        self._again = _read_again(node)
+        return self._add(node)
+
+    def _add(self, node: Node) -> Callable[[list[Facts]], Facts]:
+        while _is_passed_over(node, node in self._again):
             [node] = node.inputs
         listing = self._looks.files_of(node)
         if listing is not None:
@@ -201,7 +225,7 @@ class _Walk:
         if (outside := self._looks.outside_of(node)) is not None:
             named.append((FILES, outside))
         places = [(name, self.note(f"{node.title} > {name}", value)) for name, value in named]
-        parents = [self.add(parent) for parent in node.inputs]
+        parents = [self._add(parent) for parent in node.inputs]
 
         def make(found: list[Facts]) -> Facts:
             labelled = [(name, found[place]) for name, place in places]
