@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.cli.commands import answer, answer_json, keep_a_part, keepset, numbers, process
@@ -252,3 +254,27 @@ def test_sizes(text: str, size: float) -> None:
 )
 def test_durations(text: str, seconds: float) -> None:
     assert Duration().convert(text, None, None) == seconds
+
+
+def test_what_cannot_be_removed_is_named_and_the_rest_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stuck, old = resave(tmp_path / "a"), resave(tmp_path / "b")
+    real_unlink = os.unlink
+
+    def unlink(path: str, **keywords: Any) -> None:
+        if str(path) == str(stuck):
+            raise PermissionError(errno.EPERM, "Operation not permitted", str(path))
+        real_unlink(path, **keywords)
+
+    monkeypatch.setattr(os, "unlink", unlink)
+    result = keepset("gc", tmp_path, "--grace", "0", "--yes")
+    assert result.exit_code == 3
+    assert stuck.exists()
+    assert not old.exists()
+    assert re.search(r"\na\n +.*Operation not permitted", result.stdout)
+    assert re.search(r"[1-9][\d.]* .?B removed\n$", result.stdout)
+    assert result.stderr.startswith("error: ")
+    numbers(20).save(tmp_path / "b")
+    found = json.loads(keepset("gc", tmp_path, "--grace", "0", "--yes", "--json").stdout)
+    assert list(found["problems"]) == ["a"]

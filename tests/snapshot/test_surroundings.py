@@ -252,7 +252,9 @@ class Counter:
 # Pipelines that read a cache more than once, which gives the same each time.
 READ_AGAIN: dict[str, Callable[[Callable[..., ks.Dataset]], ks.Dataset]] = {
     "shuffle": lambda cache: cache(ks.Dataset.range(9).shuffle(4, seed=3)).repeat(3),
-    "nested repeat": lambda cache: cache(ks.Dataset.range(9).shuffle(4, seed=3)).repeat(2).repeat(2),
+    "nested repeat": lambda cache: (
+        cache(ks.Dataset.range(9).shuffle(4, seed=3)).repeat(2).repeat(2)
+    ),
     "random_map": lambda cache: cache(ks.Dataset.range(9).random_map(jitter, seed=1)).repeat(2),
     "part of it": lambda cache: cache(ks.Dataset.range(9).shuffle(4, seed=3)).take(5).repeat(3),
     "counter": lambda cache: cache(ks.Dataset.range(9).map(Counter())).repeat(2),

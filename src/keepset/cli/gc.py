@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -24,6 +24,7 @@ from keepset.cli.output import (
 from keepset.cli.place import Place
 from keepset.cli.quantities import Duration, Size
 from keepset.core.size_text import size_text
+from keepset.errors import KeepsetError
 from keepset.snapshot.upkeep.collecting import GRACE_S, Plan, Removal, collect, plan_collection
 
 
@@ -76,8 +77,8 @@ def command(
 
     Exits with 0 if there is nothing to remove or with --dry-run, and with 1 if
     something was not removed: without --yes off a terminal, or because you
-    answered no. Exits with 3 if a snapshot could not be read; the others are
-    collected all the same.
+    answered no. Exits with 3 if a snapshot could not be read, or something of it
+    could not be removed; the others are collected all the same.
     """
     plan = plan_collection(
         place.root,
@@ -90,14 +91,16 @@ def command(
         if not plan.removals and plan.older_snapshots and keep_latest is None and max_bytes is None:
             note(_hint(plan.older_snapshots))
     removed, is_wanted = None, bool(plan.removals) and not dry_run
+    failed: dict[str, KeepsetError] = {}
     if is_wanted and confirmed(f"remove {_total(plan)}?", yes=yes, may_ask=not as_json):
-        removed = collect(place.root, plan)
+        removed = collect(place.root, plan, failed)
     if as_json:
-        show_json(_json(plan, removed))
+        show_json(_json(plan, removed, failed))
     elif removed is not None:
-        show(plain(f"{size_text(removed)} removed", "green"))
-    if plan.problems:
-        raise next(iter(plan.problems.values()))
+        show_problems(failed)
+        show(plain(f"{size_text(removed)} removed", "yellow" if failed else "green"))
+    for error in (*failed.values(), *plan.problems.values()):
+        raise error
     if is_wanted and removed is None:
         answer_no()
 
@@ -130,14 +133,14 @@ def _table(removals: Sequence[Removal]) -> Table:
     return table(["name", "size", "why"], rows, numbers=["size"], foldable=["name", "why"])
 
 
-def _json(plan: Plan, removed: int | None) -> dict[str, Any]:
+def _json(plan: Plan, removed: int | None, failed: Mapping[str, KeepsetError]) -> dict[str, Any]:
     return {
         "url": plan.url,
         "removals": [asdict(each) for each in plan.removals],
         "spared": [asdict(each) for each in plan.spared],
         "size_bytes": plan.size_bytes,
         "older_snapshots": plan.older_snapshots,
-        "problems": {name: str(error) for name, error in plan.problems.items()},
+        "problems": {name: str(error) for name, error in {**plan.problems, **failed}.items()},
         "is_done": removed is not None,
         "removed_bytes": removed or 0,
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -134,23 +134,45 @@ def plan_collection(
     return Plan(root.url, tuple(removals), tuple(spared), grace_s, len(old), problems)
 
 
-def collect(root: Store, plan: Plan) -> int:
-    """Remove what is in a plan and still superfluous; how many bytes that were."""
+def collect(
+    root: Store, plan: Plan, problems: MutableMapping[str, KeepsetError] | None = None
+) -> int:
+    """Remove what is in a plan and still superfluous.
+
+    A snapshot of which something cannot be removed is no reason to leave the garbage of the others.
+
+    Args:
+        root: Where the plan was made.
+        plan: What is to go.
+        problems: Takes the errors by their folders; the first one is raised at the end otherwise.
+
+    Returns:
+        How many bytes were removed, but for those of snapshots with errors.
+    """
     removed = 0
+    failed: MutableMapping[str, KeepsetError] = {} if problems is None else problems
     planned = {removal.name for removal in plan.removals}
     for folder in snapshots_below(root, with_removed=True):
         if folder in plan.problems:
             continue
-        store = _store_of(root, folder)
-        if f"{folder}/" in planned:
-            try:
-                removed += remove_snapshot(store)
-            except PendingSnapshotError:
-                continue  # somebody has begun to write to it since
-            continue
-        prefix = f"{folder}/" if folder else ""
-        removed += _collect_from(store, prefix, planned, plan.grace_s)
+        try:
+            removed += _collect_planned(root, folder, plan, planned)
+        except KeepsetError as error:
+            failed[folder] = error
+    if problems is None:
+        for error in failed.values():
+            raise error
     return removed
+
+
+def _collect_planned(root: Store, folder: str, plan: Plan, planned: set[str]) -> int:
+    store = _store_of(root, folder)
+    if f"{folder}/" in planned:
+        try:
+            return remove_snapshot(store)
+        except PendingSnapshotError:
+            return 0  # another process has begun to write to it since
+    return _collect_from(store, f"{folder}/" if folder else "", planned, plan.grace_s)
 
 
 def _collect_from(store: Store, prefix: str, planned: set[str], grace_s: float) -> int:
