@@ -9,7 +9,6 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
-from contextlib import suppress
 
 import numpy as np
 
@@ -142,12 +141,11 @@ class Recorder:
 
     def _block(self, form: Form, row_bytes: float) -> Block:
         """One that was written, or a new one."""
-        with suppress(IndexError):
-            while True:
-                block = self._spare.pop()
-                if block.form == form:
-                    block.used = 0
-                    return block
+        while self._spare:  # no other thread takes from it
+            block = self._spare.pop()
+            if block.form == form:
+                block.used = 0
+                return block
         most = max(1, math.ceil(2 * self._chunk_bytes / max(row_bytes, 1)))
         return Block(form, min(self._rows_per_chunk, most))
 
