@@ -31,10 +31,12 @@ class Comparisons:
 
     Attributes:
         operands: What stands beside ``is`` or in ``id(...)`` and has a name outside the function.
+        anything: Whether something without such a name does: a variable of the function, an item.
         searches: Whether it looks for values in containers: ``in``, ``index``.
     """
 
     operands: frozenset[Chain] = frozenset()
+    anything: bool = False
     searches: bool = False
 
 
@@ -44,26 +46,42 @@ def comparisons_of(code: CodeType, node: ast.AST | None) -> Comparisons:
         return Comparisons()
     local = {name for inner in with_nested(code) for name in inner.co_varnames + inner.co_cellvars}
     operands: set[Chain] = set()
-    searches = False
+    called = {id(each.func) for each in ast.walk(node) if isinstance(each, ast.Call)}
+    anything = searches = False
     for each in ast.walk(node):
-        operands |= {chain for chain in _compared(each) if chain[0] not in local}
+        for compared in _compared(each):
+            chains = {chain for side in compared for chain in _chains(side)}
+            named = {chain for chain in chains if chain[0] not in local}
+            operands |= named
+            # One that has a name is that object wherever it is met.
+            anything = anything or not named
+        if isinstance(each, ast.Name) and each.id == "id" and id(each) not in called:
+            anything = True  # map(id, ...)
         searches = searches or _is_search(each)
-    return Comparisons(frozenset(operands), searches)
+    return Comparisons(frozenset(operands), anything, searches)
 
 
-def _compared(node: ast.AST) -> Iterator[Chain]:
+def _compared(node: ast.AST) -> Iterator[list[ast.expr]]:
+    """What is compared by identity, together what is compared with each other."""
     if isinstance(node, ast.Compare):
         for pair, kind in zip(pairwise([node.left, *node.comparators]), node.ops, strict=True):
-            # There is one None; that something else is not it says nothing of what it is.
-            is_constant = any(isinstance(each, ast.Constant) for each in pair)
-            if isinstance(kind, ast.Is | ast.IsNot) and not is_constant:
-                yield from (chain for each in pair for chain in _chains(each))
+            # There is one None, and one of each type.
+            is_single = any(isinstance(each, ast.Constant) or _is_type(each) for each in pair)
+            if isinstance(kind, ast.Is | ast.IsNot) and not is_single:
+                yield list(pair)
     elif isinstance(node, ast.Call):
         called = node.func.id if isinstance(node.func, ast.Name) else ""
         called = node.func.attr if isinstance(node.func, ast.Attribute) else called
-        if called in ("id", "is_", "is_not"):
-            for argument in node.args:
-                yield from _chains(argument)
+        if called == "id" and node.args:
+            yield node.args[:1]
+        elif called in ("is_", "is_not") and node.args:
+            yield node.args
+
+
+def _is_type(node: ast.AST) -> bool:
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id == "type"
+    return isinstance(node, ast.Attribute) and node.attr == "__class__"
 
 
 def _chains(node: ast.AST) -> Iterator[Chain]:

@@ -141,14 +141,14 @@ class Sharing:
     def _marked(self, edges: _Edges) -> set[Vertex]:
         """The values of which it matters that they are one."""
         compared, is_any, searches = self._compared(edges)
-        copied = self._copied(edges)
+        mutable = self._shared_mutables() if self._tells_apart(edges) else set()
         pairs = {inner for found in edges.values() for part, inner in found if part.tag == b"pair"}
         marked: set[Vertex] = set()
         for vertex, found in edges.items():
             if (
                 self._is_written(vertex)
                 or id(vertex.value) in compared
-                or vertex in copied
+                or vertex in mutable
                 or (_compares_by_identity(vertex) and (is_any or _holds_nothing(vertex)))
             ):
                 marked.add(vertex)
@@ -169,10 +169,16 @@ class Sharing:
             part.binding in names for part, _ in vertex.edges if part.binding is not None
         )
 
-    def _copied(self, vertices: Iterable[Vertex]) -> set[Vertex]:
-        """What may be changed in a copy, and thereby in more than one place of it."""
-        if not any(_copies(vertex.value) for vertex in vertices):
-            return set()
+    def _tells_apart(self, vertices: Iterable[Vertex]) -> bool:
+        """Whether a function copies or compares something of which nothing says what it is."""
+        functions = (each.value for each in vertices if type(each.value) is FunctionType)
+        return any(
+            found.anything or copies_with_sharing(function)
+            for function in functions
+            if (found := comparisons_of_function(function)) is not None
+        )
+
+    def _shared_mutables(self) -> set[Vertex]:
         found = self._graph.met_again
         return {each for each in found if not isinstance(each.value, _IMMUTABLE)}
 
@@ -218,12 +224,6 @@ class Sharing:
         except (KeyError, TypeError, ValueError):  # a builtin, a property, not assigned yet
             return None if place in self._moving.names else []
         return None if place in self._moving.names else [value]
-
-
-def _copies(value: Any) -> bool:
-    if type(value) is not FunctionType or comparisons_of_function(value) is None:
-        return False
-    return copies_with_sharing(value)
 
 
 def _items(value: Any) -> list[Any]:

@@ -160,8 +160,8 @@ def collect(
         except KeepsetError as error:
             failed[folder] = error
     if problems is None:
-        for error in failed.values():
-            raise error
+        for problem in failed.values():
+            raise problem
     return removed
 
 
