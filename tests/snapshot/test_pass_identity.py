@@ -1124,3 +1124,57 @@ def test_a_state_behind_other_stages_knows_what_it_was_taken_of(
         with pytest.raises(StateError, match="the stages before it compute something else"):
             list(make().iterate(state))
         user.SCALE = 2
+
+
+class Numberer:
+    """Begins where the caller says, and goes on from there."""
+
+    def __init__(self, start: int) -> None:
+        self.next = start
+
+    def __call__(self, x: Any) -> int:
+        number = self.next
+        self.next += 1
+        return number
+
+
+def numbered_by_list(start: int) -> Callable[[Any], int]:
+    at = [start]
+
+    def number(x: Any) -> int:
+        at[0] += 1
+        return at[0] - 1
+
+    return number
+
+
+def numbered_by_cell(start: int) -> Callable[[Any], int]:
+    def number(x: Any) -> int:
+        nonlocal start
+        start += 1
+        return start - 1
+
+    return number
+
+
+@pytest.mark.parametrize("make", [Numberer, numbered_by_list, numbered_by_cell])
+def test_another_object_that_begins_as_one_has_ended_is_computed_for_itself(
+    tmp_path: Path, make: Callable[[int], Callable[[Any], int]]
+) -> None:
+    def given(part: int) -> list[int]:
+        ds = ks.Dataset.range(4).map(make(4 * part)).snapshot(tmp_path)
+        return values(ds)  # the object is gone, and the next one may have its id
+
+    for part in range(5):
+        assert given(part) == list(range(4 * part, 4 * part + 4))
+    for part in (3, 0, 4):
+        assert given(part) == list(range(4 * part, 4 * part + 4))
+
+
+@pytest.mark.parametrize("make", [Numberer, numbered_by_list, numbered_by_cell])
+def test_one_object_is_known_again_however_the_pipeline_is_built(
+    tmp_path: Path, make: Callable[[int], Callable[[Any], int]]
+) -> None:
+    function = make(0)
+    for _ in range(3):
+        assert values(ks.Dataset.range(4).map(function).snapshot(tmp_path)) == [0, 1, 2, 3]

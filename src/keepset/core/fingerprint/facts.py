@@ -31,7 +31,7 @@ class Facts:
         firm: The digest without own state and without library objects that may settle.
         blind: Of a whole result, what the walk met and cannot see through.
         moves: Whether it is own state.
-        places: The ids of what holds own state, and the names in it.
+        places: The stamps of what holds own state, and the names in it.
         has_caches: Whether functions or properties in it hold results for later calls.
         counts_results: Whether values that caches hold count in it.
         leaves_out_results: Whether some do not, because they are as functions made them.

@@ -23,6 +23,7 @@ from keepset.core.fingerprint.origin import is_library_class
 from keepset.core.fingerprint.plain import ORDER
 from keepset.core.fingerprint.reach import reach_of
 from keepset.core.fingerprint.sketch import Part
+from keepset.core.fingerprint.stamps import forget_gone, stamp_of
 from keepset.core.fingerprint.targets import (
     Bindings,
     Dotted,
@@ -90,28 +91,32 @@ class OwnState:
     def places_in(self, graph: Graph) -> frozenset[Any]:
         """Those that count in a graph, also names that are not bound yet: a pass may move them.
 
-        What the user ignores, and what functions write elsewhere, is not among them.
+        What the user ignores, and what functions write elsewhere, is not among them. Objects go by
+        their stamps: the next one with the same id is another place.
         """
-        reached = {id(vertex.value) for vertex in graph.vertices}
-        spaces = {id(v.value.__globals__) for v in graph.vertices if _is_function(v.value)}
-        spaces |= {
-            id(cell)
-            for vertex in graph.vertices
-            if _is_function(vertex.value)
-            for cell in vertex.value.__closure__ or ()
-        }
-        # A module of which only variables are used, and no function.
-        spaces |= {part.binding[0] for v in graph.vertices for part, _ in v.edges if part.binding}
-        if any(owner not in reached and owner not in spaces for owner, _ in self.names):
-            spaces |= {id(vars(each)) for each in list(sys.modules.values()) if _is_module(each)}
+        if not self:
+            return frozenset()
+        forget_gone()
+        reached = {id(vertex.value): vertex.value for vertex in graph.vertices}
+        spaces: dict[int, Any] = {}
+        for value in filter(_is_function, reached.values()):
+            spaces[id(value.__globals__)] = value.__globals__
+            spaces |= {id(cell): cell for cell in value.__closure__ or ()}
+        # A module of which only variables are used, and no function; or one of a helper elsewhere.
+        bound = {part.binding[0] for v in graph.vertices for part, _ in v.edges if part.binding}
+        owners = bound | {owner for owner, _ in self.names}
+        if not owners <= reached.keys() | spaces.keys():
+            loaded = [vars(each) for each in list(sys.modules.values()) if _is_module(each)]
+            spaces = {id(each): each for each in loaded} | spaces
         left_out = set(graph.left_out_names())
+        known = reached | spaces
         names = {
-            (owner, name)
+            (stamp_of(known[owner]) if owner in known else owner, name)
             for owner, name in self.names
-            if (owner in reached or owner in spaces) and (owner, name) not in left_out
+            if (owner in known or owner in bound) and (owner, name) not in left_out
         }
-        contents = {*self.values, *self.items, *self.keys} & reached
-        return frozenset({*contents, *names})
+        contents = {*self.values, *self.items, *self.keys} & reached.keys()
+        return frozenset({*names, *(stamp_of(reached[each]) for each in contents)})
 
     def hides(self, vertex: Vertex) -> bool:
         return id(vertex.value) in self.values or id(vertex.value) in self.items

@@ -79,12 +79,14 @@ class Moved(NamedTuple):
         settled: Fingerprints that the pipeline has from its first element on, because objects of a
             library have made up their minds.
         now: The fingerprint that the pipeline has now.
+        places: What holds own state now.
         is_known: Whether it could be found out; not so while other threads are at work on it.
     """
 
     outside: Sequence[Difference] = ()
     settled: Sequence[str] = ()
     now: str | None = None
+    places: frozenset[Any] = frozenset()
     is_known: bool = True
 
 
@@ -169,7 +171,7 @@ class PassIdentity:
             and other._begun.facts.fixed == facts.fixed
             and not other._begun.facts.places.isdisjoint(facts.places)
         ]
-        return {alias_of(self.fingerprint), *shared}
+        return {alias_of(self.fingerprint, facts.places), *shared}
 
     # Where:
 
@@ -184,7 +186,9 @@ class PassIdentity:
 
     def _by_name(self, root: Store) -> Place:
         """What is stored under one of its names, or the empty place of its own."""
-        alias = alias_of(self.fingerprint) if self._stage.mode in ("auto", "read") else None
+        places = frozenset() if self._begun is None else self._begun.facts.places
+        may_replay = self._stage.mode in ("auto", "read")
+        alias = alias_of(self.fingerprint, places) if may_replay else None
         if alias is not None:
             found = _place(root, alias)
             # What is missing there cannot be computed: functions hold other state by now.
@@ -258,13 +262,15 @@ class PassIdentity:
             return Moved([Difference("the pipeline", "comparable", f"no longer ({error})")])
         begun = self._begun.facts
         if now.facts.fixed == begun.fixed:
-            return Moved(settled=self._with_results(now, thorough), now=now.fingerprint)
+            results = self._with_results(now, thorough)
+            return Moved(settled=results, now=now.fingerprint, places=now.facts.places)
         settled = self._settled
         if settled is not None and (now.facts.firm, now.facts.fixed) == (
             begun.firm,
             settled.facts.fixed,
         ):
-            return Moved(settled=[settled.fingerprint], now=now.fingerprint)
+            names = [settled.fingerprint]
+            return Moved(settled=names, now=now.fingerprint, places=now.facts.places)
         described = self._now(thorough, spelled_out=True).facts
         return Moved(differences(begun, described, name=begun.kind), now=now.fingerprint)
 
@@ -322,7 +328,7 @@ class PassIdentity:
             return  # the state is not what this pass alone has made of it
         for name in (moved.now, *moved.settled):
             if name is not None:
-                remember_alias(name, self.name)
+                remember_alias(name, moved.places, self.name)
 
     def forget_files(self) -> None:
         """Look at the files again when the next pass begins."""
