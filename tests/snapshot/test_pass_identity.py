@@ -14,6 +14,7 @@ import textwrap
 import threading
 import types
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 

@@ -31,11 +31,13 @@ class Comparisons:
 
     Attributes:
         operands: What stands beside ``is`` or in ``id(...)`` and has a name outside the function.
+        equated: What stands beside ``==`` and has such a name.
         anything: Whether something without such a name does: a variable of the function, an item.
         searches: Whether it looks for values in containers: ``in``, ``index``.
     """
 
     operands: frozenset[Chain] = frozenset()
+    equated: frozenset[Chain] = frozenset()
     anything: bool = False
     searches: bool = False
 
@@ -46,6 +48,7 @@ def comparisons_of(code: CodeType, node: ast.AST | None) -> Comparisons:
         return Comparisons()
     local = {name for inner in with_nested(code) for name in inner.co_varnames + inner.co_cellvars}
     operands: set[Chain] = set()
+    equated: set[Chain] = set()
     called = {id(each.func) for each in ast.walk(node) if isinstance(each, ast.Call)}
     anything = searches = False
     for each in ast.walk(node):
@@ -57,8 +60,10 @@ def comparisons_of(code: CodeType, node: ast.AST | None) -> Comparisons:
             anything = anything or not named
         if isinstance(each, ast.Name) and each.id == "id" and id(each) not in called:
             anything = True  # map(id, ...)
+        for side in _equated(each):
+            equated |= {chain for chain in _chains(side) if chain[0] not in local}
         searches = searches or _is_search(each)
-    return Comparisons(frozenset(operands), anything, searches)
+    return Comparisons(frozenset(operands), frozenset(equated), anything, searches)
 
 
 def _compared(node: ast.AST) -> Iterator[list[ast.expr]]:
@@ -76,6 +81,13 @@ def _compared(node: ast.AST) -> Iterator[list[ast.expr]]:
             yield node.args[:1]
         elif called in ("is_", "is_not") and node.args:
             yield node.args
+
+
+def _equated(node: ast.AST) -> Iterator[ast.expr]:
+    if isinstance(node, ast.Compare):
+        for pair, kind in zip(pairwise([node.left, *node.comparators]), node.ops, strict=True):
+            if isinstance(kind, ast.Eq | ast.NotEq):
+                yield from pair
 
 
 def _is_type(node: ast.AST) -> bool:

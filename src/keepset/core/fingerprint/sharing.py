@@ -5,6 +5,10 @@ apart where it compares by identity (``is``, ``id``, keys of dicts, members of s
 writes to the one and reads the other, as two functions that share a random generator do, and in
 deep copies. Such values are marked. Every further way to a value that is marked, or leads to a
 marked one, counts: the way itself, and the way by which it was met first.
+
+Of a class there is one, as a rule, and code tells it from another in many ways: ``isinstance``,
+``except``, members of enums. Two classes of one name, of a module that was imported twice or of a
+notebook cell that was run again, are marked, and count wherever they are met.
 """
 
 from __future__ import annotations
@@ -23,7 +27,7 @@ from keepset.core.fingerprint.functions import comparisons_of_function
 from keepset.core.fingerprint.graph import Graph, is_hidden
 from keepset.core.fingerprint.ignore import SEPARATOR
 from keepset.core.fingerprint.mask import Mask
-from keepset.core.fingerprint.origin import is_library_class
+from keepset.core.fingerprint.origin import is_library_class, is_library_function
 from keepset.core.fingerprint.own_state import OwnState
 from keepset.core.fingerprint.sketch import Part, shortened
 from keepset.core.fingerprint.vertex import Vertex
@@ -32,8 +36,8 @@ LABEL = "shared objects"
 _SETS = {"set", "frozenset"}
 _INSIDE_KEYS = {"tuple", "frozenset", "namedtuple"}
 _OF_CONTAINERS = ("item ", "key ", "an item")
-_SINGLE = (type, ModuleType, FunctionType, Enum, type(None))
-_IMMUTABLE = (*_SINGLE, tuple, frozenset, str, bytes, int, float, complex)
+_SINGLE = (type, ModuleType, Enum, type(None))
+_IMMUTABLE = (*_SINGLE, FunctionType, tuple, frozenset, str, bytes, int, float, complex)
 # How many items of a container are looked at of which one is compared.
 _MOST_ITEMS = 1000
 # How many of the shared values are named for people.
@@ -60,6 +64,7 @@ class Sharing:
         self._graph, self._moving = graph, moving
         self._written = {owner for owner, _ in moving.names}
         self._written |= moving.values | moving.items | moving.keys.keys()
+        self._twins = _twin_classes(graph)
         self._whole = self._ways(None)
 
     def joined(self, digests: dict[Vertex, bytes], mask: Mask | None = None) -> dict[Vertex, bytes]:
@@ -109,7 +114,7 @@ class Sharing:
 
     def _ways(self, mask: Mask | None) -> list[list[_Way]]:
         """For each root, the further ways to values that matter; none if there are none at all."""
-        if not self._graph.met_again and not self._moving.names:
+        if not self._graph.met_again and not self._moving.names and not self._twins:
             return []
         edges = {vertex: list(_edges(vertex, mask)) for vertex in _visible(self._graph.roots, mask)}
         marked = self._marked(edges)
@@ -117,9 +122,10 @@ class Sharing:
             return []
         relevant = _leading_to(marked, edges)
         cells = self._written_cells(edges)
-        if relevant.isdisjoint(self._graph.met_again) and not _has_twice(cells.values()):
+        is_single = relevant.isdisjoint(self._graph.met_again) and not self._twins
+        if is_single and not _has_twice(cells.values()):
             return []
-        return _Walk(self._graph, mask, edges, relevant, cells).run()
+        return _Walk(self._graph, mask, edges, relevant, cells, self._twins).run()
 
     def _written_cells(self, vertices: Iterable[Vertex]) -> dict[Vertex, list[tuple[str, int]]]:
         """The variables of closures that functions write, by the functions that use them.
@@ -143,7 +149,7 @@ class Sharing:
         compared, is_any, searches = self._compared(edges)
         mutable = self._shared_mutables() if self._tells_apart(edges) else set()
         pairs = {inner for found in edges.values() for part, inner in found if part.tag == b"pair"}
-        marked: set[Vertex] = set()
+        marked = self._twins & edges.keys()
         for vertex, found in edges.items():
             if (
                 self._is_written(vertex)
@@ -155,9 +161,9 @@ class Sharing:
             is_set = vertex.sketch is not None and vertex.sketch.kind in _SETS
             for part, inner in found:
                 if is_set or (vertex in pairs and part.tag == b"item 0"):
-                    marked.update(filter(_compares_by_identity, _inside_key(inner, edges)))
+                    marked.update(filter(_is_found_by_identity, _inside_key(inner, edges)))
                 elif searches and part.label.startswith(_OF_CONTAINERS):
-                    marked.update(filter(_compares_by_identity, (inner,)))
+                    marked.update(filter(_is_found_by_identity, (inner,)))
         return marked
 
     def _is_written(self, vertex: Vertex) -> bool:
@@ -203,6 +209,9 @@ class Sharing:
                 is_any = is_any or values is None
                 # There is one of each of these, wherever it is used.
                 ids.update(id(each) for each in values or () if not isinstance(each, _SINGLE))
+            for chain in found.equated:
+                equated = self._operand(function, chain) or ()
+                ids.update(id(each) for each in equated if type(each) is FunctionType)
         return ids, is_any, searches
 
     def _operand(self, function: FunctionType, chain: Chain) -> list[Any] | None:
@@ -244,9 +253,10 @@ class _Walk:
         edges: _Edges,
         relevant: set[Vertex],
         cells: dict[Vertex, list[tuple[str, int]]],
+        twins: set[Vertex],
     ) -> None:
         self._graph, self._mask, self._edges, self._relevant = graph, mask, edges, relevant
-        self._cells = cells
+        self._cells, self._twins = cells, twins
         self._places_of_cells: dict[int, bytes] = {}
         self._places: dict[Vertex, bytes] = {}
         self._ways: list[list[_Way]] = [[] for _ in graph.roots]
@@ -292,6 +302,9 @@ class _Walk:
                 else:
                     self._places[child] = place
                     fresh.append(child)
+                    if child in self._twins:
+                        digest = digest_of(b"twin", place)
+                        self._ways[number].append(_Way(digest, holder, part.label, child))
             todo += reversed(fresh)
 
     def _meet_cells(self, function: Vertex, number: int) -> None:
@@ -394,6 +407,22 @@ def _inside_key(vertex: Vertex, edges: _Edges) -> Iterator[Vertex]:
             inner = [child for _, child in edges.get(each, ()) if child not in seen]
             seen.update(inner)
             todo += inner
+
+
+def _twin_classes(graph: Graph) -> set[Vertex]:
+    """The classes of the user's of which there is another one with the same name."""
+    found: dict[str, list[Vertex]] = {}
+    for vertex in graph.vertices:
+        if issubclass(type(vertex.value), type) and not is_library_class(vertex.value):
+            found.setdefault(vertex.value.__name__, []).append(vertex)
+    return {vertex for alike in found.values() if len(alike) > 1 for vertex in alike}
+
+
+def _is_found_by_identity(vertex: Vertex) -> bool:
+    """Whether a key, or an item that is searched, equals itself alone."""
+    if type(vertex.value) is FunctionType:
+        return not is_library_function(vertex.value)
+    return _compares_by_identity(vertex)
 
 
 def _compares_by_identity(vertex: Vertex) -> bool:
