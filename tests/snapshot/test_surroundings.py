@@ -686,3 +686,75 @@ def test_a_snapshot_that_is_removed_before_another_leaves_no_mixed_order(tmp_pat
                 for _ in range(40):
                     next(it)
             assert sum(values(outer(number, False))) == 30
+
+
+# State that functions before a snapshot fill, and functions behind it read. It is there from the
+# first element on, because stages hand over several elements at once.
+
+
+def _by_dict() -> tuple[Callable[[Any], int], Callable[[Any], int]]:
+    known: dict[str, int] = {}
+
+    def fill(x: Any) -> int:
+        return int(x) + known.setdefault("first", 7)
+
+    return fill, lambda x: int(x) * 100 + known.get("first", 0)
+
+
+def _by_list() -> tuple[Callable[[Any], int], Callable[[Any], int]]:
+    seen: list[int] = []
+
+    def note(x: Any) -> int:
+        seen.append(int(x))  # which no function before the snapshot reads
+        return int(x)
+
+    return note, lambda x: int(x) * 100 + bool(seen)
+
+
+def _by_object() -> tuple[Callable[[Any], int], Callable[[Any], int]]:
+    counter = Counter()
+
+    def count(x: Any) -> int:
+        counter(x)
+        return int(x)
+
+    return count, lambda x: int(x) * 100 + (counter.calls > 0)
+
+
+@pytest.mark.parametrize("make", [_by_dict, _by_list, _by_object])
+@pytest.mark.parametrize("stored", [0, 3, 6])
+def test_functions_run_again_for_those_behind_a_snapshot_that_read_their_state(
+    place: Callable[[str], str],
+    make: Callable[[], tuple[Callable[[Any], int], Callable[[Any], int]]],
+    stored: int,
+) -> None:
+    first, second = make()
+    expected = values(ks.Dataset.range(6).map(first).map(second))
+    first, _ = make()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        values(ks.Dataset.range(6).map(first).snapshot(place("inner")).take(stored))
+    for _ in range(2):
+        first, second = make()
+        inner = ks.Dataset.range(6).map(first).snapshot(place("inner"))
+        assert values(inner.map(second).snapshot(place("outer"))) == expected
+
+
+def test_a_memo_that_no_later_stage_reads_lets_an_inner_snapshot_replay(
+    place: Callable[[str], str],
+) -> None:
+    def dataset() -> ks.Dataset:
+        seen: dict[int, int] = {}
+        calls.clear()
+        return ks.Dataset.range(6).map(memo_of(seen)).map(noted).snapshot(place("inner"))
+
+    calls: list[int] = []
+
+    def noted(x: Any) -> int:
+        calls.append(int(x))
+        return int(x)
+
+    values(dataset())
+    assert len(calls) == 6
+    values(dataset().map(lambda x: x + 1).snapshot(place("outer")))
+    assert not calls

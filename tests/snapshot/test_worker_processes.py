@@ -6,6 +6,7 @@ import functools
 import importlib
 import os
 import signal
+import subprocess
 import sys
 import threading
 import types
@@ -463,3 +464,50 @@ def test_what_a_worker_makes_in_place_of_a_changed_result_is_not_stored(
     state.vocabulary().append(50)
     with pytest.warns(UserWarning, match=r"cached result is \[50\] here and \(absent\)"):
         assert of_one_worker(state.counted, tmp_path)[1] == [50, 51, 52, 53]
+
+
+MAIN = """
+import dataclasses, enum, sys, warnings
+import keepset as ks
+
+warnings.simplefilter("error")
+
+class Mode(enum.Enum):
+    SMALL = 1
+    LARGE = 2
+
+@dataclasses.dataclass
+class Config:
+    mode: Mode = Mode.SMALL
+    size: int = 3
+    names: list = dataclasses.field(default_factory=list)
+
+class Base:
+    def plus(self, x): return x + 1
+
+class Sub(Base):
+    def __call__(self, x):
+        return self.plus(x) + TABLE[config.mode] if isinstance(config, Config) else -1
+
+config = Config()
+TABLE = {Mode.SMALL: 5}
+sub = Sub()
+
+def scaled(x):
+    return x * config.size if config.mode is Mode.SMALL else -2
+
+workers = {"num_parallel_calls": 2, "executor": "process"}
+ds = ks.Dataset.range(6).map(sub, **workers).map(scaled, **workers).snapshot(sys.argv[1])
+for _ in range(2):
+    print([int(x) for x in ds], ks.explain(ds, sys.argv[1]).hit)
+"""
+
+
+def test_classes_of_the_main_script_are_the_same_in_workers(tmp_path: Path) -> None:
+    script = tmp_path / "main.py"
+    script.write_text(MAIN)
+    for _ in range(2):
+        run = [sys.executable, str(script), str(tmp_path / "kept")]
+        done = subprocess.run(run, capture_output=True, text=True, check=False)
+        assert done.stderr == ""
+        assert done.stdout == f"{[3 * (x + 6) for x in range(6)]} True\n" * 2

@@ -32,7 +32,7 @@ from keepset.format.log import LogState, Version
 from keepset.format.manifest import Manifest
 from keepset.nodes.nested import Nested, open_nested
 from keepset.snapshot.identity.pass_identity import PassIdentity
-from keepset.snapshot.identity.pipeline_identity import Identity, Looks, identify
+from keepset.snapshot.identity.pipeline_identity import Identity, Looks, identify, uses_state_of
 from keepset.snapshot.reading.in_order import Reading, open_reading
 from keepset.snapshot.reading.kept import Kept
 from keepset.snapshot.reading.opening import Location
@@ -260,6 +260,13 @@ class _SnapshotCursor(Cursor):
         if mode == "passthrough":
             _log.info("pass-through: %s has mode='passthrough'", self._node.title)
             return self._compute_all()
+        if self._fills_state_for_later_stages():
+            _log.info(
+                "pass-through: functions behind %s use what those before it write, so that these "
+                "run again",
+                self._node.title,
+            )
+            return self._compute_all()
         state = self._go_to_place()
         self._starts_over = mode == "write" and not state.is_empty
         if state.is_empty and _log.isEnabledFor(logging.INFO):
@@ -297,6 +304,15 @@ class _SnapshotCursor(Cursor):
             _log.info("hit: %s replays %s elements", self._store.url, f"{found.elements:,}")
         self._read_version(state.version)
         return None
+
+    def _fills_state_for_later_stages(self) -> bool:
+        """Whether a replay would leave out what later stages of an outer snapshot need.
+
+        A vocabulary, for one, that functions before this stage fill and functions behind it read.
+        """
+        if not self._run.computes_anew or self._node.mode == "read":
+            return False
+        return uses_state_of(self._run.session.root, self._node.parent)
 
     def _would_wait_for_itself(self, holder: Holder) -> bool:
         """Whether the writer goes on only when the consumer of this pass has got its elements.

@@ -16,7 +16,11 @@ from keepset.core.fingerprint.facts import (
 from keepset.core.fingerprint.held_results import counting_results, while_pass_runs
 from keepset.core.fingerprint.ignore import Ignore
 from keepset.core.fingerprint.moment import Moment, once
-from keepset.core.fingerprint.value import fingerprint_of_value, fingerprints_of_values
+from keepset.core.fingerprint.value import (
+    fingerprint_of_value,
+    fingerprints_of_values,
+    reaches_what_is_written,
+)
 
 __all__ = [
     "Blind",
@@ -36,5 +40,6 @@ __all__ = [
     "fingerprint_of_value",
     "fingerprints_of_values",
     "once",
+    "reaches_what_is_written",
     "while_pass_runs",
 ]

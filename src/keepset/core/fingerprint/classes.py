@@ -208,7 +208,9 @@ def _dataclass_fields(value: Any) -> Iterator[Part]:
 
 
 def _is_set(item: Any) -> bool:
-    return item is not None and item is not False and item is not dataclasses.MISSING
+    # By its type: a class that was sent to a worker process has a copy of what stands for nothing.
+    is_missing = type(item) is type(dataclasses.MISSING)
+    return item is not None and item is not False and not is_missing
 
 
 def _function_of(item: Any) -> Any:

@@ -152,6 +152,21 @@ def graph_and_own_state(
         return graph, moving, bool(as_made)
 
 
+def reaches_what_is_written(
+    values: Sequence[tuple[str, Any]], by_others: Sequence[tuple[str, Any]]
+) -> bool:
+    """Whether some values lead to what the functions of others write."""
+    written = own_state(_graph(by_others, None))
+    if not written:
+        return False
+    return any(
+        written.hides(vertex)
+        or written.hidden_keys(vertex)
+        or any(written.hides_part(vertex, part) for part, _ in vertex.edges)
+        for vertex in _graph(values, None).vertices
+    )
+
+
 def _function_digest(cached: Any) -> bytes:
     # What other caches hold that it calls has a history of its own.
     with without_results():

@@ -15,6 +15,7 @@ from keepset.core.fingerprint import (
     counting_versions,
     fingerprints_of_values,
     once,
+    reaches_what_is_written,
 )
 from keepset.core.lineage import mask_of
 from keepset.core.node import Node
@@ -166,6 +167,17 @@ def _is_passed_over(node: Node, is_read_again: bool) -> bool:
     another order then, or what functions with state of their own have come to.
     """
     return node.is_passed_over and not (is_read_again and isinstance(node, Cache))
+
+
+def uses_state_of(root: Node, inner: Node) -> bool:
+    """Whether functions of stages behind ``inner`` reach what functions before it write."""
+    before = set(inner.walk())
+    behind = [node for node in root.walk() if node not in before]
+    users, writers = (
+        [(f"{node.title} > {name}", value) for node in nodes for name, value in _parameters(node)]
+        for nodes in (behind, before)
+    )
+    return reaches_what_is_written(users, writers)
 
 
 def unseeded_stages(node: Node) -> Iterator[Node]:
