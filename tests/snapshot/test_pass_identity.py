@@ -8,10 +8,12 @@ import json
 import linecache
 import logging
 import os
+import re
 import subprocess
 import sys
 import textwrap
 import threading
+import time
 import types
 import warnings
 from pathlib import Path
@@ -19,8 +21,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.snapshot.watched import PATIENCE_S
 
 import keepset as ks
+from keepset.core.size_text import size_text
 from keepset.errors import FingerprintError, InvalidArgumentError, SnapshotMissingError, StateError
 from keepset.format.log import Log
 from keepset.snapshot import beginning
@@ -1001,7 +1005,14 @@ def test_the_log_says_what_was_decided_and_why(
 
     def said() -> list[str]:
         found = [record.getMessage() for record in caplog.records]
+        levels = {text: record.levelno for text, record in zip(found, caplog.records, strict=True)}
         caplog.clear()
+        for text, level in levels.items():
+            is_decided = text.startswith(
+                ("hit: ", "miss: ", "resume: ", "pass-through: ", "stored: ")
+            )
+            assert is_decided or text.startswith("commit ")
+            assert level == (logging.INFO if is_decided else logging.DEBUG), text
         return found
 
     ds = ks.Dataset.range(9).map(user.scaled).snapshot(tmp_path)
@@ -1009,12 +1020,19 @@ def test_the_log_says_what_was_decided_and_why(
     first, commit = said()
     assert first.startswith("miss: nothing is stored in")
     assert commit.startswith("commit 0 of")
-    values(ds)
+    while_looping(ds, lambda number: time.sleep(0.03))
     resumed, commit, stored = said()
     assert resumed.startswith("resume: ")
     assert resumed.endswith("goes on at element 3")
     assert "commit 1" in commit
-    assert "has 9 elements" in stored
+    size = size_text(sum(file.stat().st_size for file in tmp_path.rglob("segments/*")))
+    found = re.fullmatch(
+        rf"stored: {re.escape(str(tmp_path))}/\w+ has 9 elements, {re.escape(size)}; "
+        r"the pass took ([\d.]+) s",
+        stored,
+    )
+    assert found is not None, stored
+    assert 0.2 <= float(found[1]) < PATIENCE_S
     values(ds)
     (hit,) = said()
     assert hit.startswith("hit: ")
@@ -1030,8 +1048,9 @@ def test_the_log_says_what_was_decided_and_why(
     said()
     values(ds)
     _, passes = said()
-    assert passes.startswith("pass-through: process ")
-    assert passes.endswith("elements are computed and not stored")
+    assert re.fullmatch(
+        rf"pass-through: process {os.getpid()}\b.*; elements are computed and not stored", passes
+    )
     writer.close()
 
 
