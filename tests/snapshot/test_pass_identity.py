@@ -51,6 +51,43 @@ def run(text: str, module: Any) -> None:
 
 _cells = itertools.count()
 
+# As a last cell, what goes on behind one that defines ``function``.
+SNAPSHOT = """
+ds = ks.Dataset.range(5).map(lambda x: function(x)).snapshot(PLACE, ignore=["global calls"])
+"""
+
+ANOTHER_PROCESS = """
+import json, linecache, sys, types
+import numpy as np
+import keepset as ks
+
+place, cells, last = json.loads(sys.stdin.read())
+module, found = types.ModuleType("program"), []
+vars(module).update(ks=ks, np=np, calls=[], PLACE=place)
+
+def run(text, file):
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    exec(compile(text, file, "exec"), vars(module))
+
+for number, cell in enumerate(cells):
+    run(cell, f"<cell {number}>")
+    run(last, f"<last cell {number}>")
+    del module.calls[:]
+    elements = [np.asarray(element).tolist() for element in module.ds]
+    found.append([elements, len(module.calls)])
+print(json.dumps(found))
+"""
+
+
+def in_another_process(place: Path, cells: list[str]) -> list[tuple[list[Any], int]]:
+    """The elements behind each cell and how many of them were computed, in a new process."""
+    done = subprocess.run(
+        [sys.executable, "-c", ANOTHER_PROCESS], input=json.dumps([str(place), cells, SNAPSHOT]),
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return [(elements, computed) for elements, computed in json.loads(done.stdout)]
+
 
 def values(ds: ks.Dataset) -> list[Any]:
     return [np.asarray(element).tolist() for element in ds]
@@ -192,6 +229,28 @@ def test_an_array_that_the_loop_changes_in_place_voids_the_pass(tmp_path: Path, 
     table[0] = 5
     assert not ks.explain(ds, tmp_path).hit
     assert values(ds)[0] == 5
+
+
+TABLE = """
+table = np.arange(300_000)
+
+def function(x):
+    calls.append(int(x))
+    return table[x]
+"""
+
+
+def test_what_an_array_voided_is_computed_again_by_the_next_process(tmp_path: Path) -> None:
+    user = program(TABLE, calls=[], PLACE=str(tmp_path))
+    run(SNAPSHOT, user)
+    with pytest.warns(UserWarning, match=r"global table.*not stored"):
+        while_looping(user.ds, lambda number: user.table.__setitem__(-1, 99))
+    assert kinds(tmp_path) == {}
+    assert in_another_process(tmp_path, [TABLE]) == [(list(range(5)), 5)]
+    third = program(TABLE, calls=[], PLACE=str(tmp_path))
+    run(SNAPSHOT, third)
+    assert values(third.ds) == list(range(5))
+    assert third.calls == []
 
 
 def test_a_source_array_that_is_changed_in_place_is_another_dataset(tmp_path: Path) -> None:
@@ -778,6 +837,41 @@ def test_a_captured_generator_is_stored_once(tmp_path: Path) -> None:
     first = values(ds)
     assert values(ds) == first
     assert values(ds) == first
+
+
+def test_a_generator_of_a_variable_is_stored_once_for_all_processes(tmp_path: Path) -> None:
+    text = """
+rng = np.random.default_rng(3)
+
+def function(x):
+    calls.append(int(x))
+    return x + rng.random()
+"""
+    user = program(text, calls=[], PLACE=str(tmp_path))
+    with pytest.warns(UserWarning, match=r"random_map"):
+        run(SNAPSHOT, user)
+    epochs = [values(user.ds) for _ in range(3)]
+    assert epochs[0] == epochs[1] == epochs[2]
+    assert len(user.calls) == 5
+    assert in_another_process(tmp_path, [text]) == [(epochs[0], 0)]
+    other = program(text.replace("(3)", "(4)"), calls=[], PLACE=str(tmp_path))
+    with pytest.warns(UserWarning, match=r"random_map"):
+        run(SNAPSHOT, other)
+    assert values(other.ds) != epochs[0]
+    assert len(other.calls) == 5
+
+
+def test_cells_that_are_edited_and_edited_back_hit_in_another_process(tmp_path: Path) -> None:
+    one, two = (f"def function(x):\n    calls.append(int(x))\n    return x + {i}\n" for i in (1, 2))
+    user = program("", calls=[], PLACE=str(tmp_path))
+    for text, count in ((one, 5), (two, 10), (one, 10)):
+        run(text, user)
+        run(SNAPSHOT, user)
+        values(user.ds)
+        assert len(user.calls) == count
+    found = in_another_process(tmp_path, [two, one, two])
+    plus_one, plus_two = ([i + k for i in range(5)] for k in (1, 2))
+    assert found == [(plus_two, 0), (plus_one, 0), (plus_two, 0)]
 
 
 def test_a_cell_that_is_edited_and_edited_back_hits(tmp_path: Path) -> None:
