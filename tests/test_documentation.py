@@ -4,7 +4,8 @@ The ``python`` blocks of one page run in order and share their names. A block th
 ``output`` block follows at once must print exactly that, where ``...`` stands for any text.
 
 A page that begins with ``<!-- needs: torch -->`` runs with the tests that need frameworks, in a
-process of its own. ``<!-- needs: keras; KERAS_BACKEND=torch,jax -->`` runs once for each value.
+process of its own, in which warnings of the library are errors and those of frameworks are not.
+``<!-- needs: keras; KERAS_BACKEND=torch,jax -->`` runs once for each value.
 """
 
 import contextlib
@@ -15,12 +16,13 @@ import os
 import re
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 from textwrap import dedent
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -68,10 +70,16 @@ def test_page_prints_what_it_says(
 def test_page_with_frameworks_prints_what_it_says(
     page: Path, name: str, value: str, tmp_path: Path
 ) -> None:
-    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", **({name: value} if name else {})}
-    command = [sys.executable, __file__, str(page)]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    done = run_in_a_process(page, tmp_path, {name: value} if name else {})
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def run_in_a_process(
+    page: Path, folder: Path, variables: dict[str, str]
+) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", **variables}
+    command = [sys.executable, __file__, str(page)]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=name_of)
@@ -95,6 +103,28 @@ def test_a_page_whose_output_differs_is_found(
         run_page(page, monkeypatch)
     page.write_text(page.read_text().replace("\n2\n", "\n...\n"))
     run_page(page, monkeypatch)
+
+
+OWN = """ks.Dataset.range(1).map(lambda x: time.time()).snapshot("x")"""
+OTHER = """warnings.warn("of a framework")"""
+CAUGHT = f"""
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    {OWN}
+assert [each.category.__name__ for each in caught] == ["UserWarning"]
+assert caught[0].filename == "<page.md, line 2>", caught[0].filename
+"""
+
+
+@pytest.mark.parametrize("body", [OWN, OTHER, CAUGHT], ids=["own", "other", "caught"])
+def test_a_warning_of_the_library_ends_a_page_that_does_not_catch_it(
+    tmp_path: Path, body: str
+) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"```python\nimport time, warnings\nimport keepset as ks\n{body}\n```\n")
+    done = run_in_a_process(page, tmp_path, {})
+    assert (done.returncode == 1) == (body == OWN), done.stderr
+    assert ("UserWarning: map(<lambda>)" in done.stderr) == (body == OWN)
 
 
 def test_a_dead_link_is_found(tmp_path: Path) -> None:
@@ -159,6 +189,25 @@ def leads_somewhere(target: str, page: Path, root: Path) -> bool:
     return path.exists() and path.is_relative_to(root)
 
 
+class OwnWarning(UserWarning):
+    """One that the library gives."""
+
+
+def make_own_warnings_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the library's warnings end a page that does not catch them, and no framework's."""
+    from keepset.core import warn
+    from keepset.errors import CorruptRecordWarning, RecipeChangedWarning
+
+    def warns(message: str, category: type[Warning], stacklevel: int) -> None:
+        own = type(category.__name__, (OwnWarning, category), {})
+        warnings.warn(message, own, stacklevel + 1)
+
+    monkeypatch.setattr(warn, "warnings", SimpleNamespace(warn=warns))
+    for kind in (OwnWarning, CorruptRecordWarning, RecipeChangedWarning):
+        warnings.filterwarnings("error", category=kind)
+
+
 if __name__ == "__main__":
     with pytest.MonkeyPatch.context() as patches:
+        make_own_warnings_errors(patches)
         run_page(Path(sys.argv[1]), patches)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import functools
 import time
+from decimal import Decimal
 from typing import NamedTuple
 
+import numpy as np
 import pytest
 
 from keepset.core.secrets import (
@@ -44,6 +46,18 @@ HIDDEN = _words("""
     mytoken telegram_token npm_token signed_url subscription_key
 """)
 
+# Of these, numbers are hidden as well.
+NUMBERS = _words("""
+    password passwd pwd secret credential credentials PASSWORD DB_PASSWORD dbPassword db_password
+    __password mypassword userpasswd pass_word DB_PWD client_secret clientSecret gcp_credentials
+    password2 admin_passcode passwords app_secrets
+""")
+# Of these, numbers are shown, whatever a text would be.
+COUNTS = _words("""
+    password_length max_secret_count n_credentials num_secrets maxPasswords min_password
+    total_secrets secret_size secret_index password_min_len credentials_version
+""")
+
 # Of these, only what looks random is hidden.
 VAGUE = _words("tokens KEYS PAT all_keys my_pat signature")
 _RANDOM = "Zq7xWv3TnB9kLm2Rt5"
@@ -66,12 +80,27 @@ SHOWN = _words("""
 def test_names_of_secrets_hide_texts(name: str) -> None:
     assert is_secret(_VALUE, strength_of_name(name))
     assert is_secret(_VALUE.encode(), strength_of_name(name))
-    assert not is_secret(7, strength_of_name(name))
+    for value in (48151623, 4.5, np.int64(7)):
+        assert is_secret(value, strength_of_name(name)) == (name in NUMBERS)
+    assert not is_secret(True, strength_of_name(name))
+    assert not is_secret(None, strength_of_name(name))
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_names_of_passwords_hide_numbers(name: str) -> None:
+    for value in (48151623, -1, 4.5, 1j, Decimal("4.5"), np.float32(4.5), np.uint8(7)):
+        assert is_secret(value, strength_of_name(name))
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_names_of_counts_and_sizes_hide_no_numbers(name: str) -> None:
+    assert not is_secret(8, strength_of_name(name))
 
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_other_names_do_not(name: str) -> None:
     assert not is_secret(_VALUE, strength_of_name(name))
+    assert not is_secret(8, strength_of_name(name))
 
 
 @pytest.mark.parametrize("name", VAGUE)
@@ -422,6 +451,58 @@ def test_literals_in_source_are_hidden_and_can_be_filled_in_again(source: str) -
             inside = inside.replace(placeholder(part), part)
         literals[shown] = whole.get(shown, inside)
     assert ast.dump(ast.parse(filled_source(masked.text, literals))) == ast.dump(ast.parse(source))
+
+
+NUMBERS_IN_SOURCE = [
+    "def f(x):\n    password = 48151623\n    return x",
+    "def f(x):\n    DB_PASSWORD: int = 48151623\n    return x",
+    "def f(x):\n    user, secret = 'bob', -48151623\n    return x",
+    "def f(x):\n    config['password'] = 48151623\n    return x",
+    "def f(x):\n    self.client_secret = 4815.1623\n    return x",
+    "def f(x, password=48151623):\n    return x",
+    "def f(x, *, credential=48151623):\n    return x",
+    "lambda x: call(x, password=48151623)",
+    "lambda x: call(x, {'password': 48151623, 'size': 3})",
+    "lambda x: call(x, credentials=('bob', 48151623))",
+    "lambda x: x['password'] == 48151623",
+    "lambda x: password or 48151623",
+    "lambda x: password in (48151623, 3)",
+    "lambda x: os.environ.get('PASSWORD', 48151623)",
+    "lambda x: ['tool', '--password', 48151623]",
+    "lambda x: {'name': 'DB_PASSWORD', 'value': 48151623}",
+    "lambda x: dict(zip(['user', 'password'], ['bob', 48151623]))",
+    "def f(x):\n    match x:\n        case Login(password=48151623):\n            return x",
+]
+
+
+@pytest.mark.parametrize("source", NUMBERS_IN_SOURCE)
+def test_numbers_in_source_are_hidden_and_can_be_filled_in_again(source: str) -> None:
+    masked = masked_source(source)
+    assert "4815" not in masked.text
+    assert masked_source(masked.text).text == masked.text
+    numbers = {placeholder(each): each for each in (48151623, 4815.1623, 3, "bob")}
+    given = {shown: numbers[shown] for shown in masked.hidden}
+    assert ast.dump(ast.parse(filled_source(masked.text, given))) == ast.dump(ast.parse(source))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f(x):\n    password_length = 8\n    return x",
+        "lambda x: call(x, max_secret_count=8, n_credentials=2)",
+        "lambda x: len(password) < 8 and password[0] != x",
+        "lambda x: password.find('@') >= 0",
+        "lambda x: check_length(password, 8)",
+        "lambda x: hash_password(x, 12)",
+        "def f(x):\n    password = generate(12)\n    return x",
+        "def f(x):\n    password = words[3:5]\n    return x",
+        "def check_password(x):\n    return 0 if x else 1",
+        "lambda x: login(verify_password=True, password=None)",
+        "lambda x: call(x, token=5, api_key=7)",
+    ],
+)
+def test_sizes_flags_and_positions_in_source_stay(source: str) -> None:
+    assert masked_source(source).text == source
 
 
 def test_ordinary_source_stays_as_it_is() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -49,14 +51,44 @@ class Calls:
         return "calls"
 
 
-def three_epochs(make: Callable[[], Dataset], calls: Calls, count: int) -> None:
-    """All epochs of one dataset, and of another one as a second process builds it, compute once."""
-    ds = make()
-    epochs = [[np.asarray(element).tolist() for element in ds] for _ in range(3)]
+Make = Callable[[Calls, Path], Dataset]
+
+
+def epoch(ds: Dataset) -> list[Any]:
+    return [np.asarray(element).tolist() for element in ds]
+
+
+def three_epochs(make: Make, folder: Path, count: int) -> None:
+    """All epochs of one dataset, of another one and of a second process compute once."""
+    calls, stored = Calls(folder / "calls"), folder / "stored"
+    ds = make(calls, stored)
+    epochs = [epoch(ds) for _ in range(3)]
     assert epochs[0] == epochs[1] == epochs[2]
     assert calls.count == count
-    assert [np.asarray(element).tolist() for element in make()] == epochs[0]
+    assert epoch(make(calls, stored)) == epochs[0]
     assert calls.count == count
+    assert in_another_process(make, folder) == epochs[0]
+    assert calls.count == count
+
+
+def in_another_process(make: Make, folder: Path) -> list[Any]:
+    """An epoch of what a function of this file makes, by a process that imports the file."""
+    code = (
+        "import json, sys, warnings\n"
+        "from pathlib import Path\n"
+        "warnings.simplefilter('error', UserWarning)\n"
+        f"from {make.__module__} import Calls, {make.__name__}, epoch\n"
+        "folder = Path(sys.argv[1])\n"
+        f"ds = {make.__name__}(Calls(folder / 'calls'), folder / 'stored')\n"
+        "print(json.dumps(epoch(ds)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(folder)],
+        cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found: list[Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
 
 
 def aliases(path: Path) -> list[str]:
@@ -67,23 +99,22 @@ def aliases(path: Path) -> list[str]:
     return list(version.commit.body.get("aliases", []))
 
 
-def test_a_torch_module_is_computed_with_once(tmp_path: Path) -> None:
+def embedded(calls: Calls, stored: Path) -> Dataset:
     import torch
 
-    calls = Calls(tmp_path / "calls")
+    torch.manual_seed(3)
+    model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU()).eval()
 
-    def make() -> Dataset:
-        torch.manual_seed(3)
-        model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU()).eval()
+    def embed(x: Any) -> Any:
+        calls.note()
+        with torch.no_grad():
+            return model(torch.full((2,), float(x))).numpy()
 
-        def embed(x: Any) -> Any:
-            calls.note()
-            with torch.no_grad():
-                return model(torch.full((2,), float(x))).numpy()
+    return Dataset.range(5).map(embed).snapshot(stored)
 
-        return Dataset.range(5).map(embed).snapshot(tmp_path / "stored")
 
-    three_epochs(make, calls, 5)
+def test_a_torch_module_is_computed_with_once(tmp_path: Path) -> None:
+    three_epochs(embedded, tmp_path, 5)
     assert aliases(tmp_path / "stored") == []
 
 
@@ -132,32 +163,30 @@ def test_a_module_that_is_trained_during_the_pass_voids_it(tmp_path: Path) -> No
     assert fingerprints_at(open_store(tmp_path)) == []
 
 
-def test_a_tokenizer_is_computed_with_once(tmp_path: Path) -> None:
+def tokenized(calls: Calls, stored: Path) -> Dataset:
     from tokenizers import Tokenizer
     from tokenizers.models import WordLevel
     from tokenizers.pre_tokenizers import Whitespace
     from transformers import PreTrainedTokenizerFast
 
-    calls = Calls(tmp_path / "calls")
     words = {"[PAD]": 0, "[UNK]": 1, "a": 2, "b": 3, "c": 4}
+    rules = Tokenizer(WordLevel(words, unk_token="[UNK]"))
+    rules.pre_tokenizer = Whitespace()
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=rules, pad_token="[PAD]", unk_token="[UNK]"
+    )
+
+    def encode(text: bytes) -> Any:
+        calls.note()
+        found = tokenizer(text.decode(), padding="max_length", truncation=True, max_length=4)
+        return np.asarray(found["input_ids"])
+
     texts = ["a b c", "a", "b x c a b", "", "c c"]
+    return Dataset.from_tensor_slices(texts).map(encode).snapshot(stored)
 
-    def make() -> Dataset:
-        rules = Tokenizer(WordLevel(words, unk_token="[UNK]"))
-        rules.pre_tokenizer = Whitespace()
-        tokenizer = PreTrainedTokenizerFast(
-            tokenizer_object=rules, pad_token="[PAD]", unk_token="[UNK]"
-        )
 
-        def encode(text: bytes) -> Any:
-            calls.note()
-            found = tokenizer(text.decode(), padding="max_length", truncation=True, max_length=4)
-            return np.asarray(found["input_ids"])
-
-        ds = Dataset.from_tensor_slices(texts).map(encode)
-        return ds.snapshot(tmp_path / "stored")
-
-    three_epochs(make, calls, 5)
+def test_a_tokenizer_is_computed_with_once(tmp_path: Path) -> None:
+    three_epochs(tokenized, tmp_path, 5)
 
 
 def test_what_a_program_adds_to_a_tokenizer_counts() -> None:

@@ -149,9 +149,27 @@ def test_each_kind_comes_back_whatever_the_size_of_a_part(
 def test_each_kind_comes_back(
     place: str, codec: str | None, part_bytes: Callable[[int], None]
 ) -> None:
-    part_bytes(700)
     for kind, make in KINDS.items():
-        saved(make, f"{place}/{kind}", codec)
+        saved(make, f"{place}/{kind}, tiny", codec, count=1)
+        part_bytes(700)
+        size = saved(make, f"{place}/{kind}", codec)
+        if place.startswith("memory:"):  # local files have no parts
+            part_bytes(size - 1)
+            saved(make, f"{place}/{kind} in a part and a byte", codec)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_comes_back_over_http_in_few_parts(
+    s3_url: str, kind: str, part_bytes: Callable[[int], None]
+) -> None:
+    # Kinds take turns with codecs; the slow test below has all pairs, in many small parts. One
+    # tiny element of all kinds goes over HTTP further below.
+    codec = CODECS[list(KINDS).index(kind) % len(CODECS)]
+    size = saved(KINDS[kind], f"memory://{uuid4().hex}/a", codec, count=12)
+    part_bytes(size - 1)
+    assert saved(KINDS[kind], f"{s3_url}/a part and a byte", codec, count=12) == size
+    part_bytes(size // 3)
+    saved(KINDS[kind], f"{s3_url}/several parts", codec, count=12)
 
 
 @pytest.mark.slow

@@ -8,10 +8,12 @@ import json
 import linecache
 import logging
 import os
+import re
 import subprocess
 import sys
 import textwrap
 import threading
+import time
 import types
 import warnings
 from collections.abc import Callable
@@ -20,8 +22,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.snapshot.watched import PATIENCE_S
 
 import keepset as ks
+from keepset.core.size_text import size_text
 from keepset.errors import FingerprintError, InvalidArgumentError, SnapshotMissingError, StateError
 from keepset.format.log import Log
 from keepset.snapshot import beginning
@@ -47,6 +51,43 @@ def run(text: str, module: Any) -> None:
 
 
 _cells = itertools.count()
+
+# As a last cell, what goes on behind one that defines ``function``.
+SNAPSHOT = """
+ds = ks.Dataset.range(5).map(lambda x: function(x)).snapshot(PLACE, ignore=["global calls"])
+"""
+
+ANOTHER_PROCESS = """
+import json, linecache, sys, types
+import numpy as np
+import keepset as ks
+
+place, cells, last = json.loads(sys.stdin.read())
+module, found = types.ModuleType("program"), []
+vars(module).update(ks=ks, np=np, calls=[], PLACE=place)
+
+def run(text, file):
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    exec(compile(text, file, "exec"), vars(module))
+
+for number, cell in enumerate(cells):
+    run(cell, f"<cell {number}>")
+    run(last, f"<last cell {number}>")
+    del module.calls[:]
+    elements = [np.asarray(element).tolist() for element in module.ds]
+    found.append([elements, len(module.calls)])
+print(json.dumps(found))
+"""
+
+
+def in_another_process(place: Path, cells: list[str]) -> list[tuple[list[Any], int]]:
+    """The elements behind each cell and how many of them were computed, in a new process."""
+    done = subprocess.run(
+        [sys.executable, "-c", ANOTHER_PROCESS], input=json.dumps([str(place), cells, SNAPSHOT]),
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return [(elements, computed) for elements, computed in json.loads(done.stdout)]
 
 
 def values(ds: ks.Dataset) -> list[Any]:
@@ -189,6 +230,28 @@ def test_an_array_that_the_loop_changes_in_place_voids_the_pass(tmp_path: Path, 
     table[0] = 5
     assert not ks.explain(ds, tmp_path).hit
     assert values(ds)[0] == 5
+
+
+TABLE = """
+table = np.arange(300_000)
+
+def function(x):
+    calls.append(int(x))
+    return table[x]
+"""
+
+
+def test_what_an_array_voided_is_computed_again_by_the_next_process(tmp_path: Path) -> None:
+    user = program(TABLE, calls=[], PLACE=str(tmp_path))
+    run(SNAPSHOT, user)
+    with pytest.warns(UserWarning, match=r"global table.*not stored"):
+        while_looping(user.ds, lambda number: user.table.__setitem__(-1, 99))
+    assert kinds(tmp_path) == {}
+    assert in_another_process(tmp_path, [TABLE]) == [(list(range(5)), 5)]
+    third = program(TABLE, calls=[], PLACE=str(tmp_path))
+    run(SNAPSHOT, third)
+    assert values(third.ds) == list(range(5))
+    assert third.calls == []
 
 
 def test_a_source_array_that_is_changed_in_place_is_another_dataset(tmp_path: Path) -> None:
@@ -777,6 +840,41 @@ def test_a_captured_generator_is_stored_once(tmp_path: Path) -> None:
     assert values(ds) == first
 
 
+def test_a_generator_of_a_variable_is_stored_once_for_all_processes(tmp_path: Path) -> None:
+    text = """
+rng = np.random.default_rng(3)
+
+def function(x):
+    calls.append(int(x))
+    return x + rng.random()
+"""
+    user = program(text, calls=[], PLACE=str(tmp_path))
+    with pytest.warns(UserWarning, match=r"random_map"):
+        run(SNAPSHOT, user)
+    epochs = [values(user.ds) for _ in range(3)]
+    assert epochs[0] == epochs[1] == epochs[2]
+    assert len(user.calls) == 5
+    assert in_another_process(tmp_path, [text]) == [(epochs[0], 0)]
+    other = program(text.replace("(3)", "(4)"), calls=[], PLACE=str(tmp_path))
+    with pytest.warns(UserWarning, match=r"random_map"):
+        run(SNAPSHOT, other)
+    assert values(other.ds) != epochs[0]
+    assert len(other.calls) == 5
+
+
+def test_cells_that_are_edited_and_edited_back_hit_in_another_process(tmp_path: Path) -> None:
+    one, two = (f"def function(x):\n    calls.append(int(x))\n    return x + {i}\n" for i in (1, 2))
+    user = program("", calls=[], PLACE=str(tmp_path))
+    for text, count in ((one, 5), (two, 10), (one, 10)):
+        run(text, user)
+        run(SNAPSHOT, user)
+        values(user.ds)
+        assert len(user.calls) == count
+    found = in_another_process(tmp_path, [two, one, two])
+    plus_one, plus_two = ([i + k for i in range(5)] for k in (1, 2))
+    assert found == [(plus_two, 0), (plus_one, 0), (plus_two, 0)]
+
+
 def test_a_cell_that_is_edited_and_edited_back_hits(tmp_path: Path) -> None:
     """As in a notebook: the function is defined anew under the same name."""
     texts = ["def function(x): return x + 1", "def function(x): return x + 2"]
@@ -1002,7 +1100,14 @@ def test_the_log_says_what_was_decided_and_why(
 
     def said() -> list[str]:
         found = [record.getMessage() for record in caplog.records]
+        levels = {text: record.levelno for text, record in zip(found, caplog.records, strict=True)}
         caplog.clear()
+        for text, level in levels.items():
+            is_decided = text.startswith(
+                ("hit: ", "miss: ", "resume: ", "pass-through: ", "stored: ")
+            )
+            assert is_decided or text.startswith("commit ")
+            assert level == (logging.INFO if is_decided else logging.DEBUG), text
         return found
 
     ds = ks.Dataset.range(9).map(user.scaled).snapshot(tmp_path)
@@ -1010,12 +1115,19 @@ def test_the_log_says_what_was_decided_and_why(
     first, commit = said()
     assert first.startswith("miss: nothing is stored in")
     assert commit.startswith("commit 0 of")
-    values(ds)
+    while_looping(ds, lambda number: time.sleep(0.03))
     resumed, commit, stored = said()
     assert resumed.startswith("resume: ")
     assert resumed.endswith("goes on at element 3")
     assert "commit 1" in commit
-    assert "has 9 elements" in stored
+    size = size_text(sum(file.stat().st_size for file in tmp_path.rglob("segments/*")))
+    found = re.fullmatch(
+        rf"stored: {re.escape(str(tmp_path))}/\w+ has 9 elements, {re.escape(size)}; "
+        r"the pass took ([\d.]+) s",
+        stored,
+    )
+    assert found is not None, stored
+    assert 0.2 <= float(found[1]) < PATIENCE_S
     values(ds)
     (hit,) = said()
     assert hit.startswith("hit: ")
@@ -1031,8 +1143,9 @@ def test_the_log_says_what_was_decided_and_why(
     said()
     values(ds)
     _, passes = said()
-    assert passes.startswith("pass-through: process ")
-    assert passes.endswith("elements are computed and not stored")
+    assert re.fullmatch(
+        rf"pass-through: process {os.getpid()}\b.*; elements are computed and not stored", passes
+    )
     writer.close()
 
 

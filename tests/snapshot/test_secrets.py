@@ -266,6 +266,41 @@ def zips(x: Any) -> Any:
     return x + len(login) * 0
 
 
+# Numbers that begin as follows occur nowhere else either.
+DB_PASSWORD = 481516230
+NUMBERED = {"password": 481516231, "inner": {"secret": [481516232, 4815162.5]}, "size": 3}
+ROWS = [("db_password", 481516233), {"name": "DB_PASSWORD", "value": 481516234}]
+FIELDS = Place(passwd=481516235, credentials=np.int64(481516236), name="bob")
+
+
+def with_numbers(x: Any, *, secret: int = 481516237, password_length: int = 8) -> Any:
+    password = 481516238
+    send(x, client_secret=-481516239)
+    found = [DB_PASSWORD, NUMBERED, ROWS, FIELDS, password, secret]
+    return x + len(found) * 0 + password_length * 0
+
+
+def captures_a_number() -> Callable[[Any], Any]:
+    password, max_secret_count = 481516240, 8
+    return lambda x: x + (password + max_secret_count) * 0
+
+
+def unlock(password: int, x: Any) -> Any:
+    return x
+
+
+def call_with(x: Any, password: int) -> Any:
+    return x
+
+
+def fields_of_numbers(x: Any) -> Any:
+    return x + Numbered.DB_PASSWORD * 0
+
+
+class Numbered:
+    DB_PASSWORD = 481516241
+
+
 class Keyed:
     def __init__(self) -> None:
         self.api_key = "Zq-own-7761"
@@ -329,6 +364,15 @@ PIPELINES: dict[str, Callable[[], ks.Dataset]] = {
     "command": lambda: ks.Dataset.range(3).map(
         functools.partial(lambda cmd, x: x, ["tool", "--password", "Zq-option-7765"])
     ),
+    "numbers": lambda: ks.Dataset.range(3).map(with_numbers),
+    "captured number": lambda: ks.Dataset.range(3).map(captures_a_number()),
+    "number in a partial": lambda: ks.Dataset.range(3).map(
+        functools.partial(unlock, 481516242), name="with a partial"
+    ),
+    "named number": lambda: ks.Dataset.range(3).map(
+        functools.partial(call_with, password=481516243)
+    ),
+    "number in a class": lambda: ks.Dataset.range(3).map(fields_of_numbers),
     **{f"named by {name}": pipeline for name, pipeline in NAMED.items()},
 }
 # As if this file were a script: what it defines is told by value, with all that it uses.
@@ -351,6 +395,7 @@ def as_script(monkeypatch: pytest.MonkeyPatch) -> None:
         with_array,
     )
     scripts += (helper, by_helper, in_bytes, logs_in, log_in, passes_on, passes_on_in_other_forms)
+    scripts += (with_numbers, call_with, unlock, fields_of_numbers)
     scripts += (held_by_classes, held_by_objects, beside_names, with_pattern, zips)
     for function in scripts:
         monkeypatch.setattr(function, "__module__", "__main__")
@@ -376,8 +421,9 @@ def check_nothing_leaks(path: Path) -> None:
     found = list(stored_bytes(path))
     assert found
     for name, data in found:
-        at = data.find(b"Zq")
-        assert at < 0, f"{name}: {data[max(0, at - 60) : at + 40]!r}"
+        for mark in (b"Zq", b"4815162"):
+            at = data.find(mark)
+            assert at < 0, f"{name}: {data[max(0, at - 60) : at + 40]!r}"
 
 
 @pytest.mark.parametrize("name", PIPELINES)
@@ -386,7 +432,10 @@ def test_saved_data_holds_no_secret(tmp_path: Path, name: str) -> None:
     check_nothing_leaks(tmp_path)
 
 
-WITH_RECIPES = ("passed on", "other forms", "held by objects", "beside names", "zipped")
+WITH_RECIPES = (
+    *("passed on", "other forms", "held by objects", "beside names", "zipped"),
+    *("numbers", "captured number", "number in a partial", "named number"),
+)
 
 
 @pytest.mark.parametrize("name", WITH_RECIPES)
@@ -394,6 +443,7 @@ def test_a_recipe_holds_no_secret_of_what_is_told_by_value(name: str) -> None:
     text = str(PIPELINES[name]().to_recipe())
     assert "secret sha256" in text
     assert "Zq" not in text
+    assert "4815162" not in text
 
 
 @pytest.mark.parametrize("name", PIPELINES)
@@ -405,11 +455,14 @@ def test_a_snapshot_holds_no_secret(tmp_path: Path, name: str) -> None:
     assert ks.explain(PIPELINES[name](), tmp_path).hit
 
 
-@pytest.mark.parametrize("name", NAMED)
+NUMBERS = ("numbers", "captured number", "number in a partial", "named number")
+
+
+@pytest.mark.parametrize("name", [*NAMED, *NUMBERS])
 def test_neither_the_log_nor_what_is_printed_shows_a_secret(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str
 ) -> None:
-    dataset = NAMED[name]()
+    dataset = PIPELINES[f"named by {name}" if name in NAMED else name]()
     with caplog.at_level("INFO", "keepset"), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that the environment does not count
         list(dataset.snapshot(tmp_path))
@@ -418,7 +471,8 @@ def test_neither_the_log_nor_what_is_printed_shows_a_secret(
     shown.append(str(ks.explain(dataset.take(2), tmp_path)))
     assert caplog.text
     assert "Zq" not in "\n".join(shown)
-    assert "<secret sha256:" in dataset.describe()
+    assert "4815162" not in "\n".join(shown)
+    assert ("<secret sha256:" in dataset.describe()) == (name in NAMED)
 
 
 def test_a_title_that_is_cut_within_a_secret_shows_nothing_of_it() -> None:
@@ -515,6 +569,34 @@ def test_a_recipe_asks_for_its_secrets_and_runs_with_them() -> None:
     changed = {**data, "1.function > used > API_KEY": "another"}
     with pytest.raises(RecipeError, match="not what it was"):
         ks.from_recipe(recipe, trust=True, data=changed, on_change="error")
+
+
+def test_another_number_for_a_password_is_told_as_digests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    list(PIPELINES["numbers"]().snapshot(tmp_path))
+    monkeypatch.setitem(globals(), "DB_PASSWORD", 481516299)
+    explanation = str(ks.explain(PIPELINES["numbers"](), tmp_path))
+    assert "DB_PASSWORD" in explanation
+    assert explanation.count("<secret sha256:") >= 2
+    with caplog.at_level("INFO", "keepset"):
+        list(PIPELINES["numbers"]().snapshot(tmp_path))
+    assert "DB_PASSWORD: '<secret sha256:" in caplog.text
+    assert "4815162" not in explanation + caplog.text
+
+
+def test_a_recipe_asks_for_numbers_and_shows_those_of_sizes() -> None:
+    recipe = PIPELINES["captured number"]().to_recipe()
+    text = recipe.to_json()
+    assert '"max_secret_count": 8' in text
+    [name] = re.findall(r'"\$secret": "([^"]*)"', text)
+    again = ks.from_recipe(recipe, trust=True, data={name: 481516240}, on_change="error")
+    assert [int(x) for x in again] == [0, 1, 2]
+    with pytest.raises(RecipeError, match="not what it was"):
+        ks.from_recipe(recipe, trust=True, data={name: 1}, on_change="error")
+    text = PIPELINES["numbers"]().to_recipe().to_json()
+    assert "password_length" in text
+    assert '"size": 3' in text
 
 
 def test_a_recipe_asks_for_texts_in_arrays_and_for_paths() -> None:

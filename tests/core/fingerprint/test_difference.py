@@ -173,7 +173,17 @@ def test_that_only_the_order_changed_is_said(load: Load) -> None:
     more = ORDERED.replace('"age": 1, "height": 10', '"height": 10, "age": 1, "width": 2')
     assert told(load, ORDERED, more) == [f"{path} > key 'width': (absent) -> 2"]
     other = ORDERED.replace('"age": 1, "height": 10', '"height": 10, "age": 2')
-    assert told(load, ORDERED, other) == [f"{path} > key 'age': 1 -> 2"]
+    assert told(load, ORDERED, other) == [
+        f"{path} > key 'age': 1 -> 2",
+        f"{path}: the order of FEATURES changed (built from a set? sort it)",
+    ]
+    nested = ORDERED.replace('{"age": 1, "height": 10}', '{"age": {"a": 1, "b": 2}, "height": 10}')
+    both = ORDERED.replace('{"age": 1, "height": 10}', '{"height": 10, "age": {"b": 2, "a": 3}}')
+    assert told(load, nested, both) == [
+        f"{path} > key 'age' > key 'a': 1 -> 3",
+        f"{path} > key 'age': the order of 'age' changed (built from a set? sort it)",
+        f"{path}: the order of FEATURES changed (built from a set? sort it)",
+    ]
 
 
 def test_that_only_the_order_changed_is_said_of_every_mapping(load: Load) -> None:

@@ -99,7 +99,9 @@ def _array_content(value: Array) -> bytes:
             return remembered(value, lambda: _large_content(value), sample)
         return _large_content(value)
 
-    return content_once(value, find, sample)
+    # A source and what a function captures may be two views of one memory, which is hashed once.
+    memory = (value.ctypes.data, value.shape, value.strides, value.dtype.str)
+    return content_once(value, find, sample, memory)
 
 
 def _is_fixed(value: Array) -> bool:

@@ -31,6 +31,7 @@ class Difference:
         old_source: The normalised source of a function that it was.
         new_source: The normalised source of a function that it is.
         is_order: Whether the keys of a mapping, or members or fields, are in another order.
+        is_all: Whether nothing but the order of them changed.
     """
 
     path: str
@@ -40,12 +41,14 @@ class Difference:
     new_source: str = ""
     moves: bool = False  # written by the functions of the pipeline, so seldom the reason
     is_order: bool = False
+    is_all: bool = True
 
     def __str__(self) -> str:
         if self.is_order:
             last = self.path.rpartition(" > ")[2]
             name = last.partition(" ")[2] or last
-            return f"{self.path}: only the order of {name} changed (built from a set? sort it)"
+            only = "only " if self.is_all else ""
+            return f"{self.path}: {only}the order of {name} changed (built from a set? sort it)"
         if self.old == self.new:
             return f"{self.path}: {self.new} has changed"
         return f"{self.path}: {self.old} -> {self.new}"
@@ -109,9 +112,14 @@ class _Comparison:
                 # Otherwise the change of the thing itself says why a part came or went.
                 changed.append(_difference(inner, ours.get(key), theirs.get(key)))
         order = (ORDER, 0)
-        if not changed and order in ours and order in theirs:
-            # Anything else that came, went or changed says more.
-            changed += self._compare(ours[order], theirs[order], (*path, ORDER))
+        if order in ours and order in theirs:
+            was, now = ours[order], theirs[order]
+            if not changed:
+                changed += self._compare(was, now, (*path, ORDER))
+            elif old.own == new.own and _have_same_keys(ours, theirs) and not was.children:
+                # A key that came or went is another order in any case.
+                others = self._compare(was, now, (*path, ORDER))
+                changed += [replace(each, is_all=False) for each in others]
         # Parts that were seen elsewhere explain it; else it was in what the tree leaves out.
         explained = changed or any(
             (ours[key].digest, theirs[key].digest) in self._seen
@@ -151,6 +159,13 @@ def _numbered(facts: Facts) -> dict[tuple[str, int], Facts]:
         counts[label] = counts.get(label, -1) + 1
         result[label, counts[label]] = child
     return result
+
+
+def _have_same_keys(
+    ours: dict[tuple[str, int], Facts], theirs: dict[tuple[str, int], Facts]
+) -> bool:
+    """Whether two mappings have the same keys; not known of those that are hashed in one go."""
+    return ours.keys() == theirs.keys() and not any(label in _CONTENT for label, _ in ours)
 
 
 def _spelled_out(root: Facts) -> dict[str, Facts]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from contextlib import nullcontext
 from contextvars import ContextVar, Token
 from typing import Any, NamedTuple, Self, TypeVar
@@ -28,7 +28,7 @@ class Moment:
 
     def __init__(self, *, light: bool = False, sampled: bool = False) -> None:
         self._light, self._sampled = light, sampled
-        self._found: dict[int, _Found] = {}
+        self._found: dict[Hashable, _Found] = {}
         self._entered = 0
         self._tokens: list[Token[Moment | None]] = []
 
@@ -53,20 +53,20 @@ class Moment:
         return answer
 
     def content(
-        self, value: object, find: Callable[[], bytes], sample: Callable[[], bytes]
+        self, key: Hashable, value: object, find: Callable[[], bytes], sample: Callable[[], bytes]
     ) -> bytes:
         if self._light:
             return b"light"
         if self._sampled:
             piece = sample()
             return b"sample" + piece if piece else b""
-        known = self._found.get(id(value))
+        known = self._found.get(key)
         if known is not None and known.entered == self._entered:
             return bytes(known.answer)
         piece = sample()
         same = known is not None and known.sample == piece
         answer = bytes(known.answer) if known is not None and same else find()
-        self._found[id(value)] = _Found(value, answer, piece, self._entered)
+        self._found[key] = _Found(value, answer, piece, self._entered)
         return answer
 
 
@@ -85,16 +85,24 @@ def is_light() -> bool:
     return moment is not None and moment._light
 
 
-def content_once(value: object, find: Callable[[], bytes], sample: Callable[[], bytes]) -> bytes:
+def content_once(
+    value: object,
+    find: Callable[[], bytes],
+    sample: Callable[[], bytes],
+    key: Hashable = None,
+) -> bytes:
     """A digest of a large value, found once in a moment.
 
     Args:
         value: What is hashed.
         find: Hashes all of it.
         sample: Takes a little of it, by which most changes are noticed.
+        key: The same for all values that have their content in one place; None for one of its own.
     """
     moment = _now.get()
-    return find() if moment is None else moment.content(value, find, sample)
+    if moment is None:
+        return find()
+    return moment.content(id(value) if key is None else key, value, find, sample)
 
 
 def this_moment() -> Moment | nullcontext[None]:

@@ -100,4 +100,4 @@ def strength_of_named(name: Any) -> int:
     if type(name) not in (str, bytes) or len(name) > 100:
         return NONE
     strength = strength_of_name(decoded(name))
-    return SURE if strength >= SURE else min(strength, VAGUE)
+    return strength if strength >= SURE else min(strength, VAGUE)

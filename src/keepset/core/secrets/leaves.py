@@ -99,6 +99,7 @@ def _parts(node: ast.AST | None) -> list[ast.AST]:
             | ast.Starred(value=value)
             | ast.Await(value=value)
             | ast.Subscript(value=value, slice=ast.Slice())
+            | ast.UnaryOp(op=ast.USub(), operand=value)
         ):
             return [value]
         case ast.BinOp(left=left, right=right):

@@ -50,6 +50,8 @@ def named_values(tree: ast.AST, signatures: dict[str, tuple[str, ...]]) -> Itera
     for node in nodes:
         for name, value in _by_place(node):
             yield name, value, strength_of_name(name)
+        for name, value in _by_result(node):
+            yield name, value, _of_texts(name)
         if isinstance(node, ast.Call):
             yield from _of_call(node, signatures)
         elif isinstance(node, ast.ClassDef):
@@ -92,10 +94,6 @@ def _by_place(node: ast.AST) -> Iterator[tuple[str, ast.AST | None]]:
     for target, value in assigned_values(node):
         yield _name_of(target), value
     match node:
-        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-            for each in ast.walk(node):
-                if isinstance(each, ast.Return | ast.Yield):
-                    yield name, each.value
         case ast.keyword(arg=str(name), value=value):
             yield name, value
         case ast.Dict(keys=keys, values=values):
@@ -106,8 +104,8 @@ def _by_place(node: ast.AST) -> Iterator[tuple[str, ast.AST | None]]:
             yield from _after_names(items)
         case ast.Compare(left=left, comparators=others):
             for one, other in ((left, other) for other in others):
-                yield _surest_name(one), other
-                yield _surest_name(other), one
+                yield _name_of_variable(one), other
+                yield _name_of_variable(other), one
         case ast.Match(subject=subject, cases=cases):
             for case in cases:
                 yield _surest_name(subject), case.pattern
@@ -121,6 +119,24 @@ def _by_place(node: ast.AST) -> Iterator[tuple[str, ast.AST | None]]:
             yield from zip(names[len(names) - len(defaults) :], defaults, strict=True)
             names = [each.arg for each in arguments.kwonlyargs]
             yield from zip(names, arguments.kw_defaults, strict=True)
+
+
+def _by_result(node: ast.AST) -> Iterator[tuple[str, ast.AST | None]]:
+    """What functions of such names return, and what the results of calls are compared with."""
+    match node:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+            for each in ast.walk(node):
+                if isinstance(each, ast.Return | ast.Yield):
+                    yield name, each.value
+        case ast.Compare(left=left, comparators=others):
+            for other in others:
+                yield _surest_name(left), other
+                yield _surest_name(other), left
+
+
+def _of_texts(name: str) -> int:
+    """The strength of a name of which only texts are hidden: a number may be a status or a size."""
+    return min(strength_of_name(name), SURE)
 
 
 def _of_class(node: ast.ClassDef) -> Iterator[Named]:
@@ -186,7 +202,7 @@ def _of_call(call: ast.Call, signatures: dict[str, tuple[str, ...]]) -> Iterator
         strength = WEAK if strength >= SURE else min(strength, VAGUE)
         yield from ((name, value, strength) for value in call.args)
     elif any(word in called.lower() for word in _COMPARE_WORDS):
-        yield from _among(call.args)
+        yield from ((name, value, min(how, SURE)) for name, value, how in _among(call.args))
 
 
 def _of_named_arguments(call: ast.Call, called: str) -> Iterator[Named]:
@@ -209,7 +225,7 @@ def _of_secret_call(call: ast.Call, called: str) -> Iterator[Named]:
     if called.lower().startswith(_SETTING) and call.args:
         yield called, call.args[-1], strength_of_name(called)
         return
-    strength = WEAK if called.lower() in _LOGINS else strength_of_name(called)
+    strength = WEAK if called.lower() in _LOGINS else _of_texts(called)
     first = called.lower().lstrip("_").partition("_")[0]
     is_asking = first in _CLEANING or first in _ASKING
     is_asking |= called[:1].islower() and first.startswith(_ASKING)
@@ -231,6 +247,10 @@ def _surest_name(node: ast.AST) -> str:
     if isinstance(node, ast.Constant):
         return ""  # a text is the name of nothing that it is compared with
     return max(_names_of(node), key=strength_of_name, default="")
+
+
+def _name_of_variable(node: ast.AST) -> str:
+    return "" if isinstance(node, ast.Constant) else _name_of(node)
 
 
 def _names_of(node: ast.AST) -> Iterator[str]:

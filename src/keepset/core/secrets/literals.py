@@ -16,7 +16,7 @@ from keepset.core.secrets.literal_names import named_values
 from keepset.core.secrets.mask import Mask, secret_texts, with_placeholders
 from keepset.core.secrets.names import NONE, SURE, VAGUE, may_name_secrets, strength_of_name
 from keepset.core.secrets.shapes import Span
-from keepset.core.secrets.values import decoded, encoded, is_secret, placeholder
+from keepset.core.secrets.values import decoded, encoded, is_number, is_secret, placeholder
 from keepset.core.secrets.variables import Variable, Variables
 
 # What a source without names of secrets may have that is hidden all the same.
@@ -80,7 +80,7 @@ def _masked(text: str, mask: Mask, signatures: Signatures) -> MaskedSource:
     return MaskedSource(shown, masking.hidden, frozenset(masking.secrets), aliases)
 
 
-def filled_source(text: str, given: Mapping[str, str | bytes]) -> str:
+def filled_source(text: str, given: Mapping[str, Any]) -> str:
     """The source again, with what each placeholder stands for."""
     tree = _Filling(given).visit(ast.parse(text))
     return ast.unparse(ast.fix_missing_locations(tree))
@@ -112,9 +112,10 @@ class _Masking(ast.NodeTransformer):
         if strength == NONE:
             return
         for constant in constants(node) if strength >= SURE else ():
-            self._note(constant, name, strength)
+            # A number that is only an argument or a part is mostly a size or a position.
+            self._note(constant, name, SURE)
         # Variables that go by `key` or `token` are mostly names of columns and special tokens.
-        passed = strength if strength >= SURE else VAGUE
+        passed = SURE if strength >= SURE else VAGUE
         for leaf in leaves(node):
             if isinstance(leaf, ast.Constant):
                 self._note(leaf, name, strength)
@@ -131,9 +132,13 @@ class _Masking(ast.NodeTransformer):
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
         value = node.value
+        name, strength = self._names.get(id(node), ("a text in it", NONE))
+        if is_number(value) and is_secret(value, strength):
+            shown = placeholder(value)
+            self.hidden.setdefault(shown, name)
+            return ast.copy_location(ast.Constant(shown), node)
         if not isinstance(value, str | bytes):
             return node
-        name, strength = self._names.get(id(node), ("a text in it", NONE))
         text = decoded(value)
         if is_secret(value, strength):
             shown = placeholder(value)
@@ -150,7 +155,7 @@ class _Masking(ast.NodeTransformer):
 
 
 class _Filling(ast.NodeTransformer):
-    def __init__(self, given: Mapping[str, str | bytes]) -> None:
+    def __init__(self, given: Mapping[str, Any]) -> None:
         self._given = given
 
     def visit_Constant(self, node: ast.Constant) -> Any:

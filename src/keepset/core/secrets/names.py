@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Final
 
 # How surely a name is that of a secret. Of a VAGUE one, only texts that look random are hidden; of
-# a WEAK one, all but ordinary words; of a SURE one, all texts; below ALL, numbers as well.
+# a WEAK one, all but ordinary words; of a SURE one, all texts; of ALL, numbers as well.
 NONE, VAGUE, WEAK, SURE, ALL = range(5)
 
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
@@ -100,6 +100,14 @@ _STEMS: Final = _words(
     """
 )
 _PAT: Final = re.compile("pat(?![a-z])")
+# A number that goes by a name that ends with one of these is secret as well.
+_ALSO_NUMBERS: Final = tuple(
+    f"{word}{end}"
+    for word in ("password", "passwd", "pwd", "passcode", "secret", "credential")
+    for end in ("", "s")
+)
+# A name that starts with one of these is that of a count or of a limit.
+_COUNTING: Final = _words("count len max min n nb no num number total")
 
 
 def may_name_secrets(text: str) -> bool:
@@ -116,12 +124,19 @@ def strength_of_name(name: str) -> int:
     """Whether what goes by this name is secret: ``NONE``, ``VAGUE``, ``WEAK``, ``SURE`` or ``ALL``.
 
     Example:
-        >>> [strength_of_name(name) for name in ("apiKey", "tokenizer", "key", "storage_options")]
+        >>> [strength_of_name(name) for name in ("apiKey", "tokenizer", "key", "db_password")]
         [3, 0, 2, 4]
     """
     words = [word.lower() for word in _WORD.findall(name)]
     if not words:
         return NONE
+    strength = _of_words(name, words)
+    if strength != SURE or words[0] in _COUNTING:
+        return strength
+    return ALL if "".join(words[-2:]).endswith(_ALSO_NUMBERS) else SURE
+
+
+def _of_words(name: str, words: list[str]) -> int:
     found, pairs = set(words), {"".join(pair) for pair in pairwise(words)}
     # Also what is written with capitals that are no borders: APIkey.
     joined = found | pairs | {each.lower() for each in _LETTERS.findall(name)}

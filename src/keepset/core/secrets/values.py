@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from numbers import Number
 from typing import Any, Final
 
 from keepset.core.secrets.names import ALL, NONE, SURE, VAGUE
@@ -27,7 +28,7 @@ _SWITCH: Final = re.compile(r"(?<=[a-z])[A-Z0-9]|(?<=[A-Z])[a-z0-9]|(?<=[0-9])[A
 
 def is_secret(value: Any, strength: int) -> bool:
     """Whether a single value that goes by a name of this strength is hidden."""
-    if strength == ALL and isinstance(value, int | float):
+    if strength == ALL and is_number(value):
         return True
     if strength == NONE or not isinstance(value, str | bytes) or not len(value):
         return False
@@ -37,6 +38,11 @@ def is_secret(value: Any, strength: int) -> bool:
     if strength == VAGUE:
         return looks_random(text)
     return strength >= SURE or not (_ORDINARY.fullmatch(text) or SCHEME.fullmatch(text.strip()))
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a single number. A truth value is none: a digest would not hide it."""
+    return isinstance(value, Number) and not isinstance(value, bool)
 
 
 def looks_random(text: str) -> bool:

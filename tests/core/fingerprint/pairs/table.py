@@ -19,7 +19,8 @@ What is expected of a row:
 - ``differs``: the elements differ, and so do the fingerprints;
 - ``same``: the elements agree, and the second program replays what the first one stored;
 - ``refused``: the elements differ, and the fingerprints do or cannot be taken;
-- ``warns``: the elements differ, and the fingerprints do or a warning says what they cannot see.
+- ``warns of LABEL``: the elements differ, and the fingerprints do or a warning says what they
+  cannot see, with the ``LABEL`` that ``ignore=`` takes for it.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, cast
+from typing import Literal, cast, get_args
 
 Expected = Literal["differs", "same", "refused", "warns"]
 Files = dict[str, str]
@@ -46,6 +47,7 @@ class Row:
     expected: Expected
     before: Files
     after: Files
+    label: str = ""
 
     def __str__(self) -> str:
         return f"{self.theme}: {self.name}"
@@ -58,15 +60,16 @@ def rows() -> list[Row]:
 
 
 def _rows_of(theme: str, text: str) -> list[Row]:
-    _, *parts = re.split(r"^=== (differs|same|refused|warns): (.+)\n", text, flags=re.MULTILINE)
+    _, *parts = re.split(r"^=== (.+?): (.+)\n", text, flags=re.MULTILINE)
     batched = zip(parts[::3], parts[1::3], parts[2::3], strict=True)
     return [
-        _row(theme, number, name, cast(Expected, expected), body)
+        _row(theme, number, name, expected, body)
         for number, (expected, name, body) in enumerate(batched)
     ]
 
 
-def _row(theme: str, number: int, name: str, expected: Expected, body: str) -> Row:
+def _row(theme: str, number: int, name: str, first: str, body: str) -> Row:
+    expected, label = _expectation(first, f"{theme}: {name}")
     script, *others = re.split(r"^@@ (.+)\n", body, flags=re.MULTILINE)
     before, after = Files(), Files()
     for path, text in ((SCRIPT, script), *zip(others[::2], others[1::2], strict=True)):
@@ -78,7 +81,14 @@ def _row(theme: str, number: int, name: str, expected: Expected, body: str) -> R
                 files[path] = _script(content) if path == SCRIPT else content
     if before == after and expected != "same":
         raise ValueError(f"{theme}: {name}: the programs are the same")
-    return Row(theme, number, name, expected, before, after)
+    return Row(theme, number, name, expected, before, after, label)
+
+
+def _expectation(text: str, name: str) -> tuple[Expected, str]:
+    expected, of, label = text.partition(" of ")
+    if expected not in get_args(Expected) or (expected == "warns") != bool(of and label):
+        raise ValueError(f"{name}: {text!r} is no expectation")
+    return cast(Expected, expected), label
 
 
 def _script(text: str) -> str:
