@@ -344,6 +344,47 @@ MOVING = {
                 return self.weights * x
         function = Model()
     """,
+    "deleted item": """
+        QUEUE = [1, 2, 3] * 4 + list(START)
+        def function(x):
+            calls.append(int(x))
+            del QUEUE[0]
+            return len(QUEUE)
+    """,
+    "item of a comprehension": """
+        ROWS = [{"n": 0, "at": i} for i in range(3 + len(START))]
+        def function(x):
+            calls.append(int(x))
+            next(row for row in ROWS if row["at"] == int(x) % 3)["n"] += 1
+            return sum(row["n"] for row in ROWS) + len(ROWS)
+    """,
+    "item with the least": """
+        class Row:
+            def __init__(self, n): self.n = n
+        ROWS = [Row(i) for i in range(3 + len(START))]
+        def function(x):
+            calls.append(int(x))
+            row = min(ROWS, key=lambda each: each.n)
+            row.n += 2
+            return [row.n, len(ROWS)]
+    """,
+    "item behind a map": """
+        ROWS = [[0], [0]] + list(START)
+        def function(x):
+            calls.append(int(x))
+            for i, row in enumerate(map(lambda each: each, ROWS[:2])):
+                row.append(i)
+            return sum(map(len, ROWS[:2])) + len(ROWS)
+    """,
+    "item of a match": """
+        ROWS = [[0], [0]] + [[n] for n in START]
+        def function(x):
+            calls.append(int(x))
+            match ROWS:
+                case [first, *rest]:
+                    first.append(rest[0].append(x))
+            return sum(map(len, ROWS))
+    """,
 }
 
 
@@ -491,6 +532,15 @@ HELD = {
     "attribute": f"{_COUNTER}\ndef function(x):\n    Holder.counter('a').n += 1\n    return Holder.counter('a').n",
     "method of one of a class": f"{_COUNTER}\ndef function(x): return Holder.counter('a').next()",
     "method of one of an object": f"{_COUNTER}\ndef function(x): return HOLDER.own('a').next()",
+    "list": "@functools.cache\ndef held(k): return [0]\ndef function(x):\n    l = held('a')\n    l += [1]\n    return len(l) // 6",
+    "list by a helper": "@functools.cache\ndef held(k): return [0]\ndef put(l): l.append(1)\ndef function(x):\n    put(held('a'))\n    return len(held('a')) // 6",
+    "list in a nested function": "@functools.lru_cache(None)\ndef held(k): return [0]\ndef function(x):\n    l = held('a')\n    def put():\n        nonlocal l\n        l += [1]\n    put()\n    return len(l) // 6",
+    "item of a list": "@functools.cache\ndef held(k): return [0]\ndef function(x):\n    held('a')[0] += 1\n    return held('a')[0] // 6",
+    "list of a partial": "@functools.cache\ndef held(k): return [0]\nget = functools.partial(held, 'a')\ndef function(x):\n    get().append(1)\n    return len(get()) // 6",
+    "iterator": "@functools.cache\ndef held(k): return iter(range(99))\ndef function(x): return next(held('a')) // 6",
+    "closure": "@functools.cache\ndef mk(k):\n    n = 0\n    def inc():\n        nonlocal n\n        n += 1\n        return n // 6\n    return inc\ndef function(x): return mk(1)()",
+    "closure over a list": "@functools.cache\ndef mk(k):\n    l = []\n    def put(x):\n        l.append(x)\n        return len(l) // 6\n    return put\ndef function(x): return mk(1)(x)",
+    "hits by a bound method": "@functools.cache\ndef sq(x): return x\ninfo = sq.cache_info\ndef function(x):\n    sq(int(x) // 2)\n    return info()[0] // 6",
     "hits": f"{_COUNTER}\ndef function(x): return (counter('a'), counter.cache_info().hits)[1]",
 }
 
@@ -521,11 +571,22 @@ def test_what_a_memo_holds_and_nothing_moves_is_no_reason_to_start_over(tmp_path
     text = """
         import functools
         class Model:
-            def __init__(self, size): self.size = size
-            def apply(self, x): return int(x) * self.size
+            def __init__(self, size): self.size, self.weights = size, np.ones(3)
+            def apply(self, x):
+                weights = self.weights.copy()
+                weights[0] = self.size
+                weights *= int(x)
+                return int(weights[0])
         @functools.lru_cache
         def model(name): return Model(len(name))
-        def function(x): return model("ten").apply(x)
+        @functools.lru_cache
+        def size(name): return len(name)
+        def function(x):
+            total = size("") + len(name_of("ten"))
+            total -= 3
+            return model("ten").apply(x) + total
+        @functools.cache
+        def name_of(name): return list(name)
     """
     values(ks.Dataset.range(9).map(program(text).function).snapshot(tmp_path).take(4))
     forget_aliases()
@@ -584,9 +645,8 @@ def test_state_that_holds_shared_objects_moves_nothing_else(tmp_path: Path, text
 
 
 UNSEEN = {
-    "closure behind a memo": "@functools.cache\ndef mk(k):\n    n = 0\n    def inc():\n        nonlocal n\n        n += 1\n        return n\n    return inc\ndef function(x): return mk(1)()",
-    "list behind a memo": "@functools.cache\ndef held(k): return [0]\ndef function(x):\n    l = held('a')\n    l += [1]\n    return len(l)",
-    "hits of a memo": "@functools.cache\ndef sq(x): return x\ninfo = sq.cache_info\ndef function(x):\n    sq(int(x) // 2)\n    return info()[0]",
+    "closure behind a memo": "def up(l):\n    l.append(1)\n    return len(l)\n@functools.cache\ndef mk(k):\n    l = []\n    return lambda: up(l)\ndef function(x): return mk(1)()",
+    "list that a library is given": "import operator\nadd = operator.methodcaller('append', 1)\n@functools.cache\ndef held(k): return [0]\ndef function(x):\n    l = held('a')\n    add(l)\n    return len(l)",
 }
 
 

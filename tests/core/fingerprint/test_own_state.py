@@ -207,9 +207,249 @@ OWN = {
     "method that a default holds": "def f(x, put=set().add):\n    put(x)\n    return x",
     "method in a list": "L = []\nPUTS = [L.append]\ndef f(x):\n    for put in PUTS: put(x)\n    return L",
     "method that a library calls": "L = []\nput = L.append\ndef f(x): return list(map(put, [x]))",
+    "deleted item of a list": "L = [1, 2, 3]\ndef f(x):\n    del L[0]\n    return L",
+    "deleted last item": "L = [1, 2, 3]\ndef f(x):\n    del L[-1]\n    return len(L)",
+    "deleted item of a list of an object": "class R:\n    def __init__(self): self.q = [1, 2, 3]\n    def __call__(self, x):\n        del self.q[0]\n        return self.q\nf = R()",
+    "deleted items": "L, M = [1, 2], [3, 4]\ndef f(x):\n    del (L[0], M[1])\n    return L, M",
     "hash": "import hashlib\nH = hashlib.sha256()\ndef f(x):\n    H.update(bytes([x]))\n    return H.hexdigest()",
     "hash by blake2b": "import hashlib\nH = hashlib.blake2b()\ndef f(x):\n    H.update(bytes([x]))\n    return H.hexdigest()",
 }
+
+
+# An object of `L` that is taken in another way is written to.
+TAKEN = {
+    "list comprehension": "[r for r in L if r.n < 9][0].n += 1",
+    "list comprehension by a name": "rows = [r for r in L]\n    rows[0].n += 1",
+    "dict comprehension": "{i: r for i, r in enumerate(L)}[0].n += 1",
+    "set comprehension": "for r in {r for r in L}: r.n += 1",
+    "generator comprehension": "for r in (r for r in L): r.n += 1",
+    "pairs of a comprehension": "for i, r in [(i, r) for i, r in enumerate(L)]: r.n += 1",
+    "next of a generator": "next(r for r in L if r.n < 9).n += 1",
+    "default of next": "next(iter([]), L[0]).n += 1",
+    "min": "min(L, key=id).n += 1",
+    "max": "best = max(L, key=lambda r: r.n)\n    best.n += 1",
+    "min of two": "min(L[0], L[1], key=id).n += 1",
+    "sorted": "sorted(L, key=id)[0].n += 1",
+    "islice": "for r in itertools.islice(L, 1): r.n += 1",
+    "chain": "next(itertools.chain(L, [])).n += 1",
+    "cycle": "next(itertools.cycle(L)).n += 1",
+    "combinations": "for a, b in itertools.combinations(L, 2): a.n += 1",
+    "itemgetter": "operator.itemgetter(0)(L).n += 1",
+    "itemgetter outside": "first(L).n += 1",
+    "getitem": "operator.getitem(L, 0).n += 1",
+    "copy.copy": "copy.copy(L)[0].n += 1",
+    "copy method": "L.copy()[0].n += 1",
+    "pop of a copy": "list(L).pop().n += 1",
+    "match a sequence": "match L:\n        case [a, b]: a.n += 1",
+    "match the rest": "match L:\n        case [a, *rest]: rest[0].n += 1",
+    "match a mapping": "match {'a': L[0]}:\n        case {'a': r}: r.n += 1",
+    "match an attribute": "match B:\n        case Box(one=r): r.n += 1",
+    "match as": "match L[0]:\n        case C() as r: r.n += 1",
+    "map of a lambda": "for r in map(lambda r: r, L): r.n += 1",
+    "map of a function": "for r in map(same, L): r.n += 1",
+    "map of a function that writes": "list(map(up, L))",
+    "map of a lambda that writes": "list(map(lambda r: setattr(r, 'n', r.n + 1), L))",
+    "key that writes": "sorted(L, key=up)",
+    "reduce": "functools.reduce(lambda a, b: b, L).n += 1",
+    "filter": "for r in filter(None, L): r.n += 1",
+    "filter of a lambda": "next(filter(lambda r: r.n < 9, L)).n += 1",
+    "reversed": "for r in reversed(L): r.n += 1",
+    "enumerate": "for pair in enumerate(L): pair[1].n += 1",
+    "list of enumerate": "list(enumerate(L))[0][1].n += 1",
+    "zip": "for pair in zip(L, L): pair[0].n += 1",
+    "enumerate of zip": "for i, (a, b) in enumerate(zip(L, [1, 2])): a.n += 1",
+    "items": "sorted({'a': L[0]}.items())[0][1].n += 1",
+    "largest of the items": "max(D.items(), key=str)[1].n += 1",
+    "list display": "[L[0], 1][0].n += 1",
+    "dict display": "{'a': L[0]}['a'].n += 1",
+    "spread": "[*L][0].n += 1",
+    "dict spread": "{**D}['a'].n += 1",
+    "sum of lists": "(L + [1])[0].n += 1",
+    "starred target": "a, *rest = L\n    rest[0].n += 1",
+    "behind a starred target": "*_, last = L\n    last.n += 1",
+    "helper that returns a pair": "r, one = pair()\n    r.n += one",
+    "generator of one's own": "for r in each(): r.n += 1",
+    "yield from": "next(every()).n += 1",
+    "iterable of one's own": "for r in B: r.n += 1",
+    "heapq.nsmallest": "heapq.nsmallest(1, L, key=id)[0].n += 1",
+    "deque": "collections.deque(L)[0].n += 1",
+}
+_TAKING = """
+import collections, copy, functools, heapq, itertools, operator
+class C:
+    n = 0
+L = [C(), C()]
+D = {"a": L[0]}
+class Box:
+    def __init__(self, one): self.one, self.all = one, [one]
+    def __iter__(self): return iter(self.all)
+B = Box(L[0])
+first = operator.itemgetter(0)
+def same(r): return r
+def up(r):
+    r.n += 1
+    return r.n
+def pair(): return L[0], 1
+def each():
+    for r in L: yield r
+def every(): yield from L
+"""
+
+# Programs whose `f` changes what a memo with arguments holds.
+MEMO = {
+    "+=": "l = h('a')\n    l += [1]",
+    "+= of an item": "h('a')[0] += 1",
+    "item": "h('a')[0] = x",
+    "deleted item": "del h('a')[0]",
+    "method": "h('a').append(x)",
+    "alias": "l = m = h('a')\n    m.append(x)",
+    "closure": "l = h('a')\n    def g():\n        nonlocal l\n        l += [1]\n    g()",
+    "lambda": "(lambda l: l.append(x))(h('a'))",
+    "helper": "put(h('a'))",
+    "helper by a keyword": "put(l=h('a'))",
+    "in a display": "for l in [h('a'), 1][:1]: l.append(x)",
+    "in a comprehension": "[l.append(x) for l in map(h, 'ab')]",
+    "comprehension": "[h(k) for k in 'ab'][0].append(x)",
+    "item of the result": "l = h('a')[0]\n    l += 1",
+    "sorted": "sorted(deep('a'))[0].append(x)",
+    "next": "next(rows('a'))",
+    "partial": "get().append(x)",
+    "partial inside": "functools.partial(h, 'a')().append(x)",
+    "wrapper": "wrapped('a').append(x)",
+    "method of a class": "l = Held.of('a')\n    l += [x]",
+    "class with +=": "s = total('a')\n    s += 1",
+    "closure of a memo": "counter('a')()",
+    "closure of a memo over a list": "listing('a')(x)",
+    "closure of a memo over an iterator": "numbers('a')()",
+    "bound cache_info": "info()[0]",
+    "unknown number": "n = loaded('a')\n    n += 1",
+}
+_MEMOS = """
+import functools, itertools
+@functools.cache
+def h(k): return [0]
+@functools.cache
+def deep(k): return [[0]]
+@functools.cache
+def rows(k): return iter([1, 2])
+@functools.lru_cache(maxsize=4)
+def loaded(k): return load(k)
+def load(k): return eval("1")
+get = functools.partial(h, "a")
+info = h.cache_info
+def put(l): l.append(1)
+def wrapped(k): return h(k)
+class Held:
+    @classmethod
+    @functools.cache
+    def of(cls, k): return [0]
+class Sum:
+    n = 0
+    def __iadd__(self, other):
+        self.n += other
+        return self
+@functools.cache
+def total(k): return Sum()
+@functools.cache
+def counter(k):
+    n = 0
+    def inc():
+        nonlocal n
+        n += 1
+        return n
+    return inc
+@functools.cache
+def listing(k):
+    found = []
+    def put(x):
+        found.append(x)
+        return len(found)
+    return put
+@functools.cache
+def numbers(k):
+    count = itertools.count()
+    return lambda: next(count)
+@functools.cache
+def size(k): return len(k) * 2 + int(k, 36)
+@functools.cache
+def fib(k):
+    if k < 2: return k
+    return fib(k - 1) + fib(k - 2)
+@functools.cache
+def text(k):
+    total = ""
+    for c in k: total += c.upper()
+    return total
+@functools.cache
+def scaled(k):
+    scale = len(k)
+    def scale_it(x): return x * scale
+    return scale_it
+class Model:
+    def __init__(self): self.w = np.zeros(3)
+    def apply(self, x):
+        h = self.w.copy()
+        h[0] = x
+        h += 1
+        return h
+    def listed(self, x):
+        h = list(self.w)
+        h[0] = x
+        h.append(x)
+        return h
+@functools.cache
+def model(k): return Model()
+@functools.cache
+def library(k): return pickle.loads(k)
+"""
+# Programs whose `f` changes nothing that is there before it is called.
+PURE = {
+    "number of a memo": "n = size('a')\n    n += 1",
+    "number of a recursive memo": "n = fib(5)\n    n += 1",
+    "text of a memo": "t = text('a')\n    t += 'b'",
+    "function of a memo": "scaled('a')(x)",
+    "length of what a memo holds": "n = len(h('a'))\n    n += 1",
+    "copy of an attribute behind a memo": "model('a').apply(x)",
+    "list of an attribute behind a memo": "model('a').listed(x)",
+    "result of a method behind a memo": "y = library('a').predict(x)\n    y += 1",
+    "copy of what a memo holds": "l = h('a').copy()\n    l.append(x)\n    l += [1]\n    l[0] = 2",
+    "list of what a memo holds": "l = list(h('a'))\n    l.append(x)\n    del l[0]",
+    "sorted list of what a memo holds": "l = sorted(h('a'))\n    l.append(x)",
+    "sum of what a memo holds": "l = h('a') + [x]\n    l += [2]",
+    "length": "n = len(ROWS)\n    n += 1",
+    "largest number": "n = max(NUMBERS)\n    n += 1",
+    "sum": "n = sum(NUMBERS)\n    n += 1",
+    "sum of arrays": "n = sum(ARRAYS)\n    n += 1\n    n[0] += 1",
+    "stack of arrays": "a = np.stack(ARRAYS)\n    a += 1\n    a[0] += 1",
+    "array of rows": "a = np.array(ROWS)\n    a += 1\n    a[0] += 1",
+    "array plus": "a = ARRAY + x\n    a += 1\n    a[0] += 1",
+    "scaled array": "a = ARRAY * x\n    a[0] += 1",
+    "copy of an array": "a = copy.copy(ARRAY)\n    a += 1\n    a[0] += 1",
+    "deep copy": "a = copy.deepcopy(ROWS)\n    a[0][0] = 1\n    a[0].append(x)",
+    "copy": "a = copy.copy(ROWS)\n    a.append(x)\n    a[0] = x\n    del a[0]",
+    "copy of each": "a = [list(r) for r in ROWS]\n    a[0][0] = 1\n    a[0].append(x)",
+    "map of list": "a = list(map(list, ROWS))\n    a[0][0] = 1\n    a[0].append(x)",
+    "dict of lists": "d = {i: list(r) for i, r in enumerate(ROWS)}\n    d[0].append(x)",
+    "list of pairs": "a = list(enumerate(ROWS))\n    a.append(x)\n    a[0] = x",
+    "sorted items": "a = sorted(D.items())\n    a.append(x)\n    a[0] = x",
+    "comprehension": "a = [r for r in ROWS]\n    a.append(x)\n    a[0] = x\n    del a[0]",
+    "display": "a = [ROWS, NUMBERS]\n    a.append(x)\n    a[0] = x",
+    "pair with an array": "n, a = pair(x)\n    n += 1",
+    "zip with arrays": "for i, (n, a) in enumerate(zip([1, 2], ARRAYS)): n += 1",
+    "unpacked": "first, *rest = ROWS\n    rest.append(x)\n    rest[0] = x",
+    "match": "match ROWS:\n        case [a, *rest]: rest.append(x)",
+    "numbers in a loop": "t = 0\n    for a, b in zip(NUMBERS, NUMBERS): t += a * b",
+    "split text": "words = TEXT.split()\n    words.append(x)\n    words[0] += 'a'",
+    "counter": "c = collections.Counter(NUMBERS)\n    c[1] += 1\n    c.update([2])",
+    "index": "n = ROWS.index([1])\n    n += 1",
+}
+_TABLES = """
+import collections, copy, pickle
+import numpy as np
+NUMBERS, ROWS, TEXT = [1, 2, 3], [[1], [2]], "a b"
+ARRAY, ARRAYS, D = np.zeros((3, 3)), [np.zeros((3, 3)), np.ones((3, 3))], {"a": [1], "b": [2]}
+def pair(x): return x, ARRAY
+"""
 
 
 # Programs whose `f` makes something that has no content when it is first called.
@@ -277,6 +517,28 @@ def test_what_a_function_writes_counts_and_is_not_fixed(load: Load, source: str)
     assert after.digest != before.digest, "other content is another fingerprint"
     assert after.fixed == before.fixed
     assert after.firm == before.firm
+
+
+@pytest.mark.parametrize("line", TAKEN.values(), ids=TAKEN)
+def test_what_is_written_counts_however_it_is_taken_from_its_list(load: Load, line: str) -> None:
+    f = load(f"{_TAKING}\ndef f(x):\n    {line}\n    return L[0].n").f
+    before = facts(f)
+    f(3)
+    after = facts(f)
+    assert after.digest != before.digest
+    assert after.fixed == before.fixed
+    assert after.firm == before.firm
+
+
+@pytest.mark.parametrize("line", MEMO.values(), ids=MEMO)
+def test_what_a_memo_with_arguments_holds_is_own_state(load: Load, line: str) -> None:
+    assert facts(load(f"{_TABLES}{_MEMOS}\ndef f(x):\n    {line}\n    return x").f).places
+
+
+@pytest.mark.parametrize("line", PURE.values(), ids=PURE)
+def test_what_is_new_is_no_own_state(load: Load, line: str) -> None:
+    f = load(f"{_TABLES}{_MEMOS}\ndef f(x):\n    {line}\n    return x").f
+    assert not facts(f).places
 
 
 @pytest.mark.parametrize("source", KEYED.values(), ids=KEYED)

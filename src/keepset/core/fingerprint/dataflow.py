@@ -7,20 +7,21 @@ has no path, and writing to it has no effect.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from types import CodeType
 from typing import Any
 
 from keepset.core.fingerprint.bytecode_effects import bytecode_effects
 from keepset.core.fingerprint.effects import ANY_KEY, MADE, Call, Effects, Path, Write
+from keepset.core.fingerprint.plain_results import returns_plain
 from keepset.core.fingerprint.reach import reach_of
-from keepset.core.fingerprint.scopes import bound_names, captures, imports_of, own_nodes, parameters
+from keepset.core.fingerprint.scopes import bound_names, imports_of, own_nodes, parameters
 from keepset.core.fingerprint.syntax import FunctionNode
+from keepset.core.fingerprint.writers import class_method_writes
 
 _MAX_PATHS, _MAX_STEPS, _MAX_CALLS, _ROUNDS = 24, 8, 3, 3
 # What a nested function is given by its callers, which may be anything.
 _UNKNOWN = "*"
-_MEMBERS = {"values", "items"}
 _TAKES_ITEM = {"get", "setdefault", "pop", "__getitem__"}
 _WRITES_ITEM = {"setdefault", "pop", "__setitem__", "__delitem__"}
 _VIEWS = {"reshape", "view", "ravel", "squeeze", "transpose", "swapaxes", "detach", "numpy"}
@@ -42,29 +43,38 @@ def effects_of(code: CodeType, node: FunctionNode | None) -> Effects:
 
 
 class _Value:
-    """What is known of an expression: where it may come from, and what it depends on."""
+    """What is known of an expression: where it may come from, and what it depends on.
 
-    __slots__ = ("depends", "functions", "paths")
+    ``functions`` are the nested functions that it may be; ``is_captured`` says that it may belong
+    to a function around the one that uses it.
+    """
+
+    __slots__ = ("depends", "functions", "is_captured", "paths")
 
     def __init__(
         self,
         paths: Iterable[Path] = (),
         depends: frozenset[str] = frozenset(),
         functions: frozenset[int] = frozenset(),
+        is_captured: bool = False,
     ) -> None:
         paths = frozenset(paths)
         if len(paths) > _MAX_PATHS:
             paths = frozenset(sorted(paths, key=repr)[:_MAX_PATHS])
         self.paths, self.depends, self.functions = paths, depends, functions
+        self.is_captured = is_captured
 
     def __or__(self, other: _Value) -> _Value:
         return _Value(
-            self.paths | other.paths, self.depends | other.depends, self.functions | other.functions
+            self.paths | other.paths,
+            self.depends | other.depends,
+            self.functions | other.functions,
+            self.is_captured or other.is_captured,
         )
 
     def step(self, *step: Any) -> _Value:
         paths = {(root, (*steps, step)) for root, steps in self.paths if len(steps) < _MAX_STEPS}
-        return _Value(paths, self.depends)
+        return _Value(paths, self.depends, is_captured=self.is_captured)
 
 
 _Env = dict[str, _Value]
@@ -97,6 +107,7 @@ class _Analysis:
         self._returned: dict[int, _Value] = {}
         self._ever: dict[int, _Env] = {}
         self._nested: dict[int, FunctionNode] = {}
+        self._moves_captured = False
 
     def effects(self) -> Effects:
         names = parameters(self._node)
@@ -118,6 +129,8 @@ class _Analysis:
             tuple(self._calls),
             returns.paths,
             frozenset(self._uses),
+            returns_plain(self._node),
+            self._moves_captured and bool(returns.functions),
         )
 
     def _function(self, node: FunctionNode, parent: _Scope | None, given: _Env) -> _Value:
@@ -146,7 +159,7 @@ class _Analysis:
             outer = scope.parent
             while outer is not None:
                 if name in outer.names:
-                    return outer.ever.get(name, _Value())
+                    return outer.ever.get(name, _Value()) | _Value(is_captured=True)
                 outer = outer.parent
         return _Value([self._outer(name, name in scope.globals)])
 
@@ -164,6 +177,7 @@ class _Analysis:
         while name in scope.nonlocals and outer is not None:
             if name in outer.names:
                 outer.ever[name] = outer.ever.get(name, _Value()) | value
+                self._moves_captured = True
                 return
             outer = outer.parent
         self._write("bind", _Value([self._outer(name, name in scope.globals)]))
@@ -173,6 +187,9 @@ class _Analysis:
     ) -> None:
         for path in value.paths:
             self._writes[Write(kind, path, name, keys)] = None
+        is_certain = kind not in ("read", "method")
+        if value.is_captured and (is_certain or class_method_writes(None, str(name))):
+            self._moves_captured = True
 
     # Statements
 
@@ -191,7 +208,7 @@ class _Analysis:
                 self._augment(target, self._eval(value, scope, env), scope, env)
             case ast.Delete(targets=targets):
                 for each in targets:
-                    self._store(each, _Value(), scope, env)
+                    self._delete(each, scope, env)
             case ast.Return(value=value):
                 if value is not None:
                     scope.returns |= self._eval(value, scope, env)
@@ -220,8 +237,7 @@ class _Analysis:
             case ast.Match(subject=subject, cases=cases):
                 matched = self._eval(subject, scope, env)
                 for case in cases:
-                    for name in captures(case.pattern):
-                        self._bind(name, _Value(depends=matched.depends), scope, env)
+                    self._capture(case.pattern, matched, scope, env)
                     if case.guard is not None:
                         self._eval(case.guard, scope, env)
                 self._branches([*(case.body for case in cases), []], scope, env)
@@ -280,10 +296,47 @@ class _Analysis:
                 self._eval(index, scope, env)
                 self._write("item", self._eval(base, scope, env), _key(index))
             case ast.Starred(value=inner):
-                self._store(inner, _Value(depends=value.depends), scope, env)
+                self._store(inner, value, scope, env)
             case ast.Tuple(elts=items) | ast.List(elts=items):
-                for i, item in enumerate(items):
-                    self._store(item, value.step("item", i), scope, env)
+                for item, part in zip(items, _parts(items, value), strict=True):
+                    self._store(item, part, scope, env)
+
+    def _delete(self, target: ast.expr, scope: _Scope, env: _Env) -> None:
+        if isinstance(target, ast.Subscript):
+            self._eval(target.slice, scope, env)
+            self._write("delete", self._eval(target.value, scope, env), _key(target.slice))
+        elif isinstance(target, ast.Tuple | ast.List):
+            for each in target.elts:
+                self._delete(each, scope, env)
+        else:
+            self._store(target, _Value(), scope, env)
+
+    def _capture(self, pattern: ast.pattern, value: _Value, scope: _Scope, env: _Env) -> None:
+        """Bind the names of a pattern to what they may stand for."""
+        name: str | None = None
+        match pattern:
+            case ast.MatchSequence(patterns=inner):
+                for each, part in zip(inner, _parts(inner, value), strict=True):
+                    self._capture(each, part, scope, env)
+            case ast.MatchMapping(keys=keys, patterns=inner, rest=name):
+                for key, each in zip(keys, inner, strict=True):
+                    self._capture(each, value.step("item", _key(key)), scope, env)
+                value = value.step("members")
+            case ast.MatchClass(patterns=inner, kwd_attrs=names, kwd_patterns=named):
+                for each in inner:
+                    self._capture(each, value, scope, env)  # as `list(found)` does
+                for attribute, each in zip(names, named, strict=True):
+                    self._capture(each, value.step("attr", attribute), scope, env)
+            case ast.MatchOr(patterns=inner):
+                for each in inner:
+                    self._capture(each, value, scope, env)
+            case ast.MatchAs(pattern=within, name=name):
+                if within is not None:
+                    self._capture(within, value, scope, env)
+            case ast.MatchStar(name=name):
+                pass
+        if name is not None:
+            self._bind(name, value, scope, env)
 
     def _augment(self, target: ast.expr, value: _Value, scope: _Scope, env: _Env) -> None:
         if isinstance(target, ast.Name):
@@ -407,9 +460,29 @@ class _Analysis:
                 folder, name_in_it = self._eval(left, scope, env), self._eval(right, scope, env)
                 joined = folder.step("joined")
                 return _Value(joined.paths, folder.depends | name_in_it.depends)
+            case ast.BinOp(left=left, op=ast.Add() | ast.BitOr() | ast.Mult(), right=right):
+                sides = self._eval(left, scope, env) | self._eval(right, scope, env)
+                made = _Value([MADE] if sides.depends else [], sides.depends)
+                return made | sides.step("added")
+            case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
+                return self._display(items, scope, env)
+            case ast.Dict(keys=keys, values=items):
+                result = _Value()
+                for key, item in zip(keys, items, strict=True):
+                    found = self._eval(item, scope, env)
+                    if key is None:
+                        result |= found.step("members")
+                        continue
+                    result |= _Value(depends=self._eval(key, scope, env).depends)
+                    result |= found.step("held", _key(key))
+                return result
             case ast.Yield(value=inner) if inner is not None:
-                scope.returns |= self._eval(inner, scope, env)
+                scope.returns |= self._eval(inner, scope, env).step("held", ANY_KEY)
                 return _Value()
+            case ast.YieldFrom(value=inner):
+                found = self._eval(inner, scope, env)
+                scope.returns |= found.step("members")
+                return _Value(depends=found.depends)
             case ast.Lambda():
                 return self._define(node, scope, env)
             case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
@@ -421,19 +494,30 @@ class _Analysis:
         is_text = isinstance(node, ast.BinOp | ast.JoinedStr) and bool(depends)
         return _Value([MADE] if is_text else [], depends)
 
+    def _display(self, items: list[ast.expr], scope: _Scope, env: _Env) -> _Value:
+        result, is_place_known = _Value(), True
+        for i, item in enumerate(items):
+            found = self._eval(item, scope, env)
+            if isinstance(item, ast.Starred):
+                result, is_place_known = result | found.step("members"), False
+            else:
+                result |= found.step("held", i if is_place_known else ANY_KEY)
+        return result
+
     def _attribute(self, base: _Value, name: str, keys: tuple[Any, ...] = ()) -> _Value:
         self._write("method", base, name, keys)
         value = base.step("view") if name in ("T", "real", "imag", "flat", "data") else _Value()
         value |= base.step("attr", name)
         self._uses |= {path for path in value.paths if path[0][0] in ("global", "free", "import")}
-        return _Value(value.paths, base.depends)
+        return _Value(value.paths, base.depends, is_captured=base.is_captured)
 
     def _subscript(self, base: ast.expr, index: ast.expr, scope: _Scope, env: _Env) -> _Value:
         value, at = self._eval(base, scope, env), self._eval(index, scope, env)
         key = _key(index)
         self._write("read", value, key)
         found = value.step("slice") if _is_slice(index) else value.step("item", key)
-        return _Value(found.paths, value.depends | at.depends)
+        depends = value.depends | at.depends
+        return _Value(found.paths, depends, is_captured=value.is_captured)
 
     def _comprehension(
         self,
@@ -455,10 +539,11 @@ class _Analysis:
             for test in part.ifs:
                 self._eval(test, inner, inner_env)
         made = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+        result = _Value(depends=depends)
         for each in made:
-            depends |= self._eval(each, inner, inner_env).depends
+            result |= self._eval(each, inner, inner_env).step("held", ANY_KEY)
         scope.returns |= inner.returns
-        return _Value(depends=depends)
+        return result
 
     def _call(self, node: ast.Call, scope: _Scope, env: _Env) -> _Value:
         if isinstance(node.func, ast.Attribute):
@@ -500,8 +585,20 @@ class _Analysis:
         for key in function.functions:
             self._pass(key, arguments, keywords)
             result |= self._returned.get(key, _Value())
-        # A function that is passed on may be called with anything.
+        self._pass_on(values)
+        if _is_next_of_captured(node, arguments):
+            self._moves_captured = True
         return result | self._known_result(node, arguments, scope, env)
+
+    def _pass_on(self, values: list[_Value]) -> None:
+        """Let functions that are passed on be called with the others, and with their members."""
+        passed = [value for value in values if value.functions]
+        if passed:
+            others = _all([each for each in values if not each.functions])
+            given = others | others.step("each")
+            for key in frozenset[int]().union(*(each.functions for each in passed)):
+                names = parameters(self._nested[key])
+                self._pass(key, [], [(name, given) for name in names])
 
     def _pass(self, key: int, arguments: list[_Value], keywords: list[tuple[str, _Value]]) -> None:
         given = self._given.setdefault(key, {})
@@ -533,13 +630,18 @@ class _Analysis:
             case ast.Name(id=name) if name in _SAME_MEMBERS and arguments:
                 return arguments[-1].step("members")
             case ast.Name(id="next") if arguments:
-                return first.step("each")
+                return first.step("each") | _all(arguments[1:])
+            case ast.Name(id="map"):
+                found = [self._returned.get(key, _Value()) for key in sorted(first.functions)]
+                return _all(found).step("held", ANY_KEY)
             case ast.Name(id="memoryview"):
                 return first.step("view")
             case ast.Attribute(value=base, attr=name):
                 value = self._eval(base, scope, env)
-                if name in _MEMBERS:
+                if name == "values":
                     return value.step("members")
+                if name == "items":
+                    return value.step("pairs")
                 if name in _TAKES_ITEM:
                     key = _key(node.args[0]) if node.args else ANY_KEY
                     return value.step("item", key) | _all(arguments[1:])
@@ -555,6 +657,21 @@ def _spelled_out(arguments: list[ast.expr]) -> Iterator[ast.expr]:
             yield from _spelled_out(each.value.elts)
         else:
             yield each
+
+
+def _is_next_of_captured(node: ast.Call, arguments: list[_Value]) -> bool:
+    is_next = isinstance(node.func, ast.Name) and node.func.id == "next"
+    return is_next and bool(arguments) and arguments[0].is_captured
+
+
+def _parts(items: Sequence[ast.expr] | Sequence[ast.pattern], value: _Value) -> Iterator[_Value]:
+    """What each of some targets or patterns is given of a sequence."""
+    starred = [isinstance(each, ast.Starred | ast.MatchStar) for each in items]
+    for i, is_rest in enumerate(starred):
+        if is_rest:
+            yield value.step("members")
+        else:
+            yield value.step("item", i - len(items) if any(starred[:i]) else i)
 
 
 def _all(values: list[_Value]) -> _Value:

@@ -12,7 +12,9 @@ from keepset.core.record import record
 
 # A root is ("global", name), ("free", name), ("param", name), ("import", Imported) or
 # ("call", path, arguments, keywords); a step is ("attr", name), ("item", key), ("each",) for
-# members, ("slice",), ("view",) for what shares memory, ("type",) or ("joined",) for `path / name`.
+# members, ("slice",), ("view",) for what shares memory, ("type",), ("joined",) for `path / name`,
+# ("members",) for something new with the same members, ("pairs",) for keys and members, ("added",)
+# for a sum of containers, or ("held", key) for something new that holds the value under the key.
 Root = tuple[Any, ...]
 Step = tuple[Any, ...]
 Path = tuple[Root, tuple[Step, ...]]
@@ -30,7 +32,8 @@ class Write:
     """Something that is written or may be.
 
     ``kind`` is ``"bind"`` (the name at the end of a path), ``"attr"`` or ``"item"`` of it,
-    ``"inplace"`` (``+=`` and its kind), ``"method"`` that is taken from it, ``"read"`` of an item.
+    ``"delete"`` of an item, ``"inplace"`` (``+=`` and its kind), ``"method"`` that is taken from
+    it, ``"read"`` of an item.
     ``keys`` are those that a method is given as constants, if it touches no others.
     """
 
@@ -67,6 +70,8 @@ class Effects:
         calls: What it calls.
         returns: Where what it returns comes from.
         uses: All names from outside that it uses, with their attributes.
+        returns_plain: Whether it returns nothing but numbers and texts, if it is given no others.
+        returns_state: Whether it returns functions that change what it made for them.
     """
 
     parameters: tuple[str, ...] = ()
@@ -74,3 +79,5 @@ class Effects:
     calls: tuple[Call, ...] = ()
     returns: Paths = _NONE
     uses: Paths = _NONE
+    returns_plain: bool = False
+    returns_state: bool = False

@@ -22,7 +22,7 @@ _NAMES = {"file", "filename", "filepath", "filepath_or_buffer", "fname", "fp", "
 _SAME_NAME = {"absolute", "as_posix", "decode", "encode", "item", "numpy", "resolve", "tolist"}
 _PARTS_OF_NAME = {"anchor", "drive", "name", "parent", "parents", "parts", "root", "stem", "suffix"}
 _CONVERTERS = (str, bytes, os.fspath, os.fsdecode, os.fsencode)
-_CHANGING_STEPS = {"joined", "slice", "type"}
+_CHANGING_STEPS = {"added", "held", "joined", "slice", "type"}
 _ROUNDS, _MAX_DEPTH = 3, 5
 
 
@@ -105,7 +105,8 @@ class FileArguments:
 
     def _is_derived(self, function: FunctionType, paths: Paths) -> bool:
         outside = {"global", "free", "import"}
-        if paths and all(root[0] in outside for root, _ in paths):
+        is_made = any(step[0] in ("added", "held") for _, steps in paths for step in steps)
+        if paths and not is_made and all(root[0] in outside for root, _ in paths):
             return False
         return not self._are_verbatim(function, paths)
 

@@ -7,7 +7,8 @@ one that appeared while functions of a pass ran, and is still as it was then, wa
 others count.
 
 Of cached functions only those without arguments are looked at, which hold one value for the whole
-program. The others are memos: tables of results that are not changed.
+program. The others are memos: tables of results, which count by the code that makes them. One that
+functions change is their own state (``own_state.py``).
 """
 
 from __future__ import annotations

@@ -175,7 +175,7 @@ def _leaves_alone(function: FunctionType) -> bool:
     if effects is None:
         return is_library_function(function)
     for write in effects.writes:
-        changes = write.kind in ("attr", "item", "inplace")
+        changes = write.kind in ("attr", "item", "delete", "inplace")
         calls = write.kind == "method" and class_method_writes(None, write.name)
         if write.path[0][0] == "param" and (changes or calls):
             return False

@@ -58,6 +58,7 @@ _UNCHANGING = (str, bytes, int, float, complex, tuple, frozenset, FunctionType, 
 # Parts of an object that do not say which of its attributes they come from.
 _SHAPELESS = ("constructor", "argument", "state", "__keepset_fingerprint__()")
 _MAX_RUNS, _MAX_DEPTH = 5_000, 6
+_FEW = 20  # items of a tuple that are compared one by one
 
 
 class OwnState:
@@ -158,7 +159,8 @@ class _Search:
         self._graph, self._state = graph, OwnState()
         self._by_id = {id(vertex.value): vertex for vertex in graph.vertices}
         self._targets = Targets(effects_of_function)
-        self._seen: set[Any] = set()
+        # By what functions run with; it lives as long as its id is compared.
+        self._seen: dict[Any, Bindings] = {}
 
     @cached_property
     def _instances(self) -> dict[type, list[Any]]:
@@ -209,10 +211,9 @@ class _Search:
             elif isinstance(value, functools.partial | MethodType):
                 for function, bound in self._targets.runs(value):
                     self._run(function, bound, 0)
-            elif isinstance(value, BuiltinMethodType) and method_writes(
-                value.__self__, value.__name__
-            ):
-                self._changed_items(value.__self__)  # as `put = SEEN.append` outside of f
+            elif isinstance(value, BuiltinMethodType):
+                # As `put = SEEN.append` outside of f.
+                self._method(value.__self__, value.__name__)
         return self._state
 
     def _run_method(self, kind: type, name: str, function: FunctionType, owner: str) -> None:
@@ -228,11 +229,13 @@ class _Search:
     def _run(self, function: FunctionType, bindings: Bindings, depth: int) -> None:
         """Take in what a function writes if it is called with these arguments."""
         effects = effects_of_function(function)
-        bound = tuple((name, frozenset(map(id, found))) for name, found in sorted(bindings.items()))
+        bound = tuple(
+            (name, frozenset(map(_identity, found))) for name, found in sorted(bindings.items())
+        )
         key = id(function), bound
         if effects is None or key in self._seen or len(self._seen) > _MAX_RUNS:
             return
-        self._seen.add(key)
+        self._seen[key] = bindings
         self._assigned(function)
         for write in effects.writes:
             if write.kind != "bind":
@@ -249,6 +252,10 @@ class _Search:
             self._state.names.add(key)
 
     def _called(self, function: FunctionType, call: Call, bindings: Bindings, depth: int) -> None:
+        if call.path[0][0] in ("call", "param"):
+            for called in self._targets.values(function, call.path, bindings):
+                if isinstance(called, Held) and called.kind is FunctionType:
+                    self._changed(called)
         if not any(call.arguments) and not any(paths for _, paths in call.keywords):
             return
         if depth < _MAX_DEPTH:
@@ -260,6 +267,9 @@ class _Search:
             return
         for called in self._targets.values(function, call.path, bindings):
             self._library_call(called, arguments, keywords, call.constants)
+            if depth < _MAX_DEPTH:
+                for inner, bound in self._targets.passed_on(called, arguments, keywords):
+                    self._run(inner, bound, depth + 1)
 
     def _library_call(
         self,
@@ -282,7 +292,8 @@ class _Search:
         for at in written_arguments(called, name):
             for value in arguments[at] if at < len(arguments) else ():
                 # An iterator of the user's own says itself what it writes.
-                if called is not next or is_library_class(type(value)):
+                is_held = isinstance(value, Held)
+                if called is not next or is_held or is_library_class(type(value)):
                     self._changed(value)
         for value in keywords.get("out", ()):
             self._changed(value)
@@ -303,27 +314,24 @@ class _Search:
         if isinstance(value, Members | Made | Dotted):
             return
         if isinstance(value, Held):
-            if _writes_held(write, value.kind):
+            if _writes_held(write, value):
                 self._changed(value)
         elif isinstance(value, Inside):
-            if write.kind not in ("method", "read"):
+            is_certain = write.kind not in ("method", "read")
+            if is_certain or (write.kind == "method" and class_method_writes(None, write.name)):
                 self._changed(value.container)
         elif write.kind == "attr":
             self._wrote_attribute(value, write.name)
         elif write.kind == "item":
             self._wrote_item(value, write.name, depth)
+        elif write.kind == "delete":
+            # The items behind it move up.
+            self._wrote_item(value, ANY_KEY if is_list(value) else write.name, depth)
         elif write.kind == "method":
-            if isinstance(value, functools._lru_cache_wrapper) and write.name == "cache_info":
-                self._changed(Held(value, RESULT))  # each call counts up what it returns
-            elif isinstance(value, Namespace):
+            if isinstance(value, Namespace):
                 if write.name in ("update", "setdefault", "pop", "clear", "__setitem__"):
                     self._wrote_attribute(value.owner, ANY_KEY)
-            elif method_writes(value, write.name):
-                if write.keys and is_mapping(value):
-                    self._state.keys.setdefault(id(value), set()).update(write.keys)
-                else:
-                    self._changed_items(value)
-            else:
+            elif not self._method(value, write.name, write.keys):
                 self._run_descriptor(value, write.name, "__get__")
         elif write.kind == "inplace":
             if is_container(value) or is_tensor(value):
@@ -332,6 +340,18 @@ class _Search:
                 self._run_writing(value, _WRITING, depth)
         elif write.kind == "read" and hasattr(type(value), "default_factory"):
             self._changed(value)
+
+    def _method(self, value: Any, name: str, keys: tuple[Any, ...] = ()) -> bool:
+        """Take in that a method that comes with Python or a library is used, if it writes."""
+        if isinstance(value, functools._lru_cache_wrapper) and name == "cache_info":
+            self._changed(Held(value, RESULT))  # each call counts up what it returns
+        elif not method_writes(value, name):
+            return False
+        elif keys and is_mapping(value):
+            self._state.keys.setdefault(id(value), set()).update(keys)
+        else:
+            self._changed_items(value)
+        return True
 
     def _wrote_attribute(self, value: Any, name: Any) -> None:
         if isinstance(value, Members | Made | Dotted | Inside):
@@ -433,16 +453,39 @@ def _below(vertex: Vertex) -> set[Vertex]:
     return found
 
 
-def _writes_held(write: Write, kind: type | None) -> bool:
+def _writes_held(write: Write, value: Held) -> bool:
     """Whether a write changes what a cache holds, of which at most the class is known."""
-    if write.kind in ("attr", "item"):
+    kind = value.kind
+    if write.kind in ("attr", "item", "delete"):
         return True
     if write.kind == "inplace":
-        # What is not known may be a number, which is not changed.
-        return kind is not None and is_container_class(kind)
+        # What a method returns is most often a number or new, which makes no difference.
+        if kind is None:
+            return not value.is_result
+        is_own = any(isinstance(in_class(kind, name), FunctionType) for name in _WRITING)
+        return is_own or is_container_class(kind)
     if write.kind == "read":
         return kind is not None and hasattr(kind, "default_factory")
     return write.kind == "method" and class_method_writes(kind, write.name)
+
+
+def _identity(value: Any) -> Any:
+    """What makes two values the same, also of those that stand for others."""
+    if isinstance(value, Members):
+        return Members, _identity(value.container), value.key
+    if isinstance(value, Held):
+        return Held, id(value.owner), value.name, value.kind, value.is_result
+    if isinstance(value, Made | Dotted):
+        return value
+    if isinstance(value, Inside):
+        return Inside, id(value.container)
+    if isinstance(value, Namespace):
+        return Namespace, id(value.owner)
+    if isinstance(value, MethodType):
+        return MethodType, id(value.__func__), _identity(value.__self__)
+    if isinstance(value, tuple) and len(value) < _FEW:
+        return tuple, *map(_identity, value)
+    return id(value)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -18,6 +18,14 @@ import numpy as np
 
 from keepset.core.fingerprint.effects import ANY_KEY, Call, Effects, Path, Paths
 from keepset.core.fingerprint.held_results import RESULT, held_results
+from keepset.core.fingerprint.library_results import (
+    calls_each,
+    gives_tuples,
+    gives_views,
+    is_iterable,
+    is_new,
+    returns_items,
+)
 from keepset.core.fingerprint.reach import Imported
 from keepset.core.fingerprint.writers import is_container, is_random_generator, is_tensor
 from keepset.core.record import record
@@ -31,6 +39,8 @@ _MAX_DEPTH = 5
 _MISSING = object()
 # They write to what they belong to: `table.loc[0] = 1`.
 _INDEXERS = {"at", "iat", "iloc", "loc"}
+# Methods that give something new, of which at most the members are not.
+_COPYING = {"__copy__", "__deepcopy__", "astype", "clone", "copy", "tolist"}
 # What gives another path, called or not.
 _PATHS_OF_PATH = {
     *("absolute", "expanduser", "joinpath", "parent", "relative_to", "resolve", "with_name"),
@@ -53,9 +63,13 @@ class Inside:
 
 @record
 class Members:
-    """Something new that holds the members of a container: a copy, a slice, its items."""
+    """Something new that holds the members of a container: a copy, a slice, its items.
+
+    ``key`` is the only one under which they are, if that is known.
+    """
 
     container: Any
+    key: Any = ANY_KEY
 
 
 @record
@@ -76,12 +90,15 @@ class Made:
 class Held:
     """What a cache holds for later calls, or is going to: that of a function or of a property.
 
-    ``kind`` is the class of the value, if that is known before it is made.
+    ``kind`` is the class of the value, if that is known before it is made; of functions that change
+    what they capture, that is their class. ``is_result`` says that a method of it has returned
+    this, which may be new.
     """
 
     owner: Any
     name: str
     kind: type | None = None
+    is_result: bool = False
 
 
 @record
@@ -235,23 +252,61 @@ class Targets:
     ) -> list[Any]:
         results: list[Any] = []
         for called in self.values(function, path, bindings, depth):
-            if isinstance(called, type | Made):
-                results.append(called if isinstance(called, Made) else Made(called))
+            if isinstance(called, Members):
+                results.append(called)  # a method of something new
                 continue
             if isinstance(called, Held):
-                results.append(Held(called.owner, called.name))
+                results.append(Held(called.owner, called.name, is_result=True))
                 continue
             given, named = self.given(function, arguments, keywords, bindings, depth)
-            returned: list[Any] = []
-            for inner, bound in self._runs(called, given, named):
-                effects = self._effects(inner)
-                if effects is not None:
-                    returned += self.of_all(inner, effects.returns, bound, depth)
-            cached = called.__func__ if isinstance(called, MethodType) else called
-            if isinstance(cached, functools._lru_cache_wrapper):
-                returned = [*held_results(cached), *_held(cached, RESULT, returned)]
-            results += returned
-        return results
+            results += self._result(called, given, named, depth)
+        return results[:_MAX_VALUES]
+
+    def _result(
+        self, called: Any, given: list[list[Any]], named: dict[str, list[Any]], depth: int
+    ) -> list[Any]:
+        """What a call may return."""
+        if isinstance(called, Made):
+            return [called, *_items(called, given)]
+        if called is functools.partial:
+            return _partials(given, named)
+        if isinstance(called, type) and called is not map:
+            return [Made(called), *_items(called, given)]
+        returned: list[Any] = []
+        runs = self._runs(called, given, named)
+        for inner, bound in runs:
+            effects = self._effects(inner)
+            if effects is not None:
+                returned += self.of_all(inner, effects.returns, bound, depth)
+        cached = _unbound(called)
+        if isinstance(cached, functools._lru_cache_wrapper):
+            return [*held_results(cached), *self._held(cached, RESULT, cached, returned)]
+        if runs:
+            return returned
+        if called is map and depth < _MAX_DEPTH:
+            columns = [list(map(_members, each)) for each in given[1:]]
+            rows = [[inner for found in each for inner in found] for each in columns]
+            made = [
+                self._result(each, rows, {}, depth + 1) for found in given[:1] for each in found
+            ]
+            return [Members((each,)) for found in made for each in found]
+        return _items(called, given)
+
+    def passed_on(
+        self, called: Any, arguments: list[list[Any]], keywords: dict[str, list[Any]]
+    ) -> list[tuple[FunctionType, Bindings]]:
+        """The user's functions that a library is given, with what it may call them with."""
+        found: list[tuple[FunctionType, Bindings]] = []
+        every = [*arguments, *keywords.values()]
+        functions = [each for values in every for each in values if _is_code(each)]
+        if not functions:
+            return found
+        columns = [[inner for each in values for inner in _members(each)] for values in every]
+        pool = [each for column in columns for each in column]
+        for function in functions:
+            given = columns[1:] if calls_each(called) else [pool, pool]
+            found += self._runs(function, given, {})
+        return found
 
     def _step(self, value: Any, step: tuple[Any, ...], depth: int) -> list[Any]:
         if isinstance(value, Inside):
@@ -264,9 +319,16 @@ class Targets:
             case ("item", key):
                 return self._item(value, key, depth)
             case ("each",):
-                return _members(value)
+                return self._each(value, depth)
             case ("members",):
                 return [Members(value)]
+            case ("held", key):
+                return [Members((value,), key)]
+            case ("pairs",):
+                return [Members((Members(value, 1),))]
+            case ("added",):
+                is_new = isinstance(value, Members)
+                return [Members(value)] if is_new or is_iterable(value) else []
             case ("slice",):
                 return [value] if is_tensor(value) else [Members(value)]
             case ("view",):
@@ -280,7 +342,13 @@ class Targets:
 
     def _of_held(self, value: Held, step: tuple[Any, ...]) -> list[Any]:
         """What is inside of it changes with it; its methods are those of its class."""
-        inside = Held(value.owner, value.name)
+        inside = Held(value.owner, value.name, is_result=value.is_result)
+        if step[0] in ("members", "pairs", "added"):
+            return [Members(inside)]
+        if step[0] == "held":
+            return [Members((value,), step[1])]
+        if step[0] == "attr" and step[1] in _COPYING and value.kind is None:
+            return [Members(inside)]
         if step[0] != "attr" or value.kind is None:
             return [inside]
         found = in_class(value.kind, step[1])
@@ -300,7 +368,9 @@ class Targets:
                 if name == "__class__"
                 else _plain(in_class(value.kind, name), value.kind)
             )
-        if isinstance(value, Members | Namespace):
+        if isinstance(value, Members):
+            return [value]  # a method of something new, which returns more of it
+        if isinstance(value, Namespace):
             return []
         if name == "__dict__":
             return [Namespace(value)]
@@ -315,12 +385,13 @@ class Targets:
         found = in_class(type(value), name)
         if isinstance(found, functools.cached_property):
             returned = self._returned(found.func, value, depth)
-            return [*([own[name]] if name in own else []), *_held(value, name, returned)]
+            held = self._held(value, name, found.func, returned)
+            return [*([own[name]] if name in own else []), *held]
         if name in own:
             return [own[name]]
-        held = registered(value, name)
-        if held is not None:
-            return [held[name]]
+        table = registered(value, name)
+        if table is not None:
+            return [table[name]]
         return self._class_attribute(value, name, depth)
 
     def _class_attribute(self, value: Any, name: str, depth: int) -> list[Any]:
@@ -347,7 +418,7 @@ class Targets:
         if isinstance(value, Namespace):
             return [] if key == ANY_KEY else _in_namespace(value, key)
         if isinstance(value, Members):
-            return _members(value.container)
+            return _members(value.container) if _may_be(value.key, key) else []
         if isinstance(value, np.ndarray):
             # A row or a field is a view; what an array of numbers picks is a copy.
             is_row = isinstance(key, int) and value.ndim > 1
@@ -368,6 +439,25 @@ class Targets:
             return []
         return []
 
+    def _each(self, value: Any, depth: int) -> list[Any]:
+        own = in_class(type(value), "__iter__")
+        if isinstance(own, FunctionType):
+            made = self._returned(own, value, depth)
+            return [inner for each in made if each is not value for inner in _members(each)]
+        return _members(value)
+
+    def _held(self, owner: Any, name: str, function: Any, returned: list[Any]) -> list[Any]:
+        """What a cache holds of what a function returns: new objects become the cache's."""
+        function = getattr(function, "__wrapped__", function)
+        effects = self._effects(function) if isinstance(function, FunctionType) else None
+        others = [each for each in returned if not isinstance(each, Made)]
+        if effects is not None and effects.returns_state:
+            return [*others, Held(owner, name, FunctionType)]
+        if effects is not None and effects.returns_plain:
+            return others
+        kinds: list[type | None] = [each.kind for each in returned if isinstance(each, Made)]
+        return [*others, *(Held(owner, name, kind) for kind in kinds or [None])]
+
     def _returned(self, function: Any, owner: Any, depth: int) -> list[Any]:
         """What a method of the user's returns for its owner."""
         effects = self._effects(function) if isinstance(function, FunctionType) else None
@@ -376,11 +466,60 @@ class Targets:
         return self.of_all(function, effects.returns, self.bound(function, [[owner]]), depth + 1)
 
 
-def _held(owner: Any, name: str, returned: list[Any]) -> list[Any]:
-    """What a cache holds of what a function returns: new objects become the cache's."""
-    kinds: list[type | None] = [each.kind for each in returned if isinstance(each, Made)]
-    others = [each for each in returned if not isinstance(each, Made)]
-    return [*others, *(Held(owner, name, kind) for kind in kinds or [None])]
+def _items(called: Any, given: list[list[Any]]) -> list[Any]:
+    """What one of Python's own functions may return of what it is given."""
+    kind = called.kind if isinstance(called, Made) else called
+    if not returns_items(kind):
+        return []
+    if (called is max or called is min) and len(given) > 1:
+        return [value for values in given for value in values]  # it returns one of them
+    owner = getattr(called, "__self__", None)
+    found: list[Any] = []
+    for i, values in enumerate([*given, [owner] if is_iterable(owner) else []]):
+        for value in values:
+            if isinstance(value, np.ndarray) and not gives_views(kind):
+                continue
+            if not (isinstance(value, np.ndarray | Members | Held | Inside) or is_iterable(value)):
+                continue
+            if gives_tuples(kind):
+                key = {"zip": i, "enumerate": 1}.get(kind.__name__, ANY_KEY)
+                found.append(Members((Members(value, key),)))
+                continue
+            found.append(Members(value))
+            if isinstance(called, Made) or not is_new(kind):
+                found += _members(value)
+    return found[:_MAX_VALUES]
+
+
+def _partials(given: list[list[Any]], named: dict[str, list[Any]]) -> list[Any]:
+    """The partials that a call makes; of several values of an argument, they have the first."""
+    arguments = [values[0] if values else None for values in given[1:]]
+    keywords = {name: values[0] for name, values in named.items() if values}
+    functions = [each for values in given[:1] for each in values if callable(each)]
+    return [functools.partial(each, *arguments, **keywords) for each in functions]
+
+
+def _is_code(value: Any) -> bool:
+    return isinstance(value, FunctionType | MethodType | functools.partial)
+
+
+def _unbound(called: Any) -> Any:
+    """The function behind methods and partials."""
+    for _ in range(_MAX_DEPTH):
+        if isinstance(called, MethodType):
+            called = called.__func__
+        elif isinstance(called, functools.partial):
+            called = called.func
+    return called
+
+
+def _may_be(known: Any, key: Any) -> bool:
+    """Whether two keys may be the same: that under which an item is, and one asked for."""
+    if ANY_KEY in (known, key):
+        return True
+    if isinstance(known, int) and isinstance(key, int) and (known < 0) != (key < 0):
+        return True  # counted from both ends
+    return bool(known == key)
 
 
 def _columns(rows: list[tuple[Any, ...]]) -> list[list[Any]]:
@@ -440,6 +579,8 @@ def _in_namespace(namespace: Namespace, key: Any) -> list[Any]:
 def _members(value: Any) -> list[Any]:
     if isinstance(value, Members):
         return _members(value.container)
+    if isinstance(value, Held | Inside):
+        return [Held(value.owner, value.name)] if isinstance(value, Held) else [value]
     if isinstance(value, np.ndarray):
         return [value] if value.ndim > 1 else []
     if isinstance(value, types.MappingProxyType):
