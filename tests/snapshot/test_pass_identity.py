@@ -1352,3 +1352,41 @@ def test_one_object_is_known_again_however_the_pipeline_is_built(
     function = make(0)
     for _ in range(3):
         assert values(ks.Dataset.range(4).map(function).snapshot(tmp_path)) == [0, 1, 2, 3]
+
+
+MEMOS = {
+    "list": "@functools.{memo}\ndef held(k): return [0]\ndef function(x):\n    held(int(x) % 2)[0] += 1\n    return int(x) * 100 + held(int(x) % 2)[0]",
+    "generator": "import numpy as np\n@functools.{memo}\ndef held(k): return np.random.default_rng(k)\ndef function(x): return int(x) * 1000 + int(held(int(x) % 2).integers(1000))",
+    "object": "class N:\n    n = 0\n@functools.{memo}\ndef held(k, *, m=1): return N()\ndef function(x):\n    one = held(int(x) % 2, m=2)\n    one.n += 1\n    return int(x) * 100 + one.n",
+}
+
+
+@pytest.mark.parametrize("memo", ["cache", "lru_cache", "lru_cache(1)", "lru_cache(maxsize=7)"])
+@pytest.mark.parametrize("text", MEMOS.values(), ids=MEMOS)
+def test_what_a_memo_holds_counts_if_functions_change_it(
+    tmp_path: Path, text: str, memo: str
+) -> None:
+    text = "import functools\n" + text.replace("{memo}", memo)
+
+    def dataset(user: Any) -> ks.Dataset:
+        return ks.Dataset.range(8).map(user.function)
+
+    expected = values(dataset(program(text)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of passes that start over, and of generators
+        user = program(text)
+        values(dataset(user).take(2))  # a look at the elements
+        values(dataset(user).snapshot(tmp_path / "looked"))
+        forget_aliases()
+        assert values(dataset(program(text)).snapshot(tmp_path / "looked")) == expected
+
+        user = program(text)
+        values(dataset(user).snapshot(tmp_path / "stopped").take(3))
+        values(dataset(user).snapshot(tmp_path / "stopped"))
+        forget_aliases()
+        assert values(dataset(program(text)).snapshot(tmp_path / "stopped")) == expected
+
+        user = program(text)
+        for _ in range(3):
+            assert values(dataset(user).snapshot(tmp_path / "whole")) == expected
+    assert len(kinds(tmp_path / "whole")) == 1

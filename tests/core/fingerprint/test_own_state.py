@@ -28,6 +28,10 @@ Load = Callable[..., ModuleType]
 
 # Programs whose `f` writes what it uses.
 OWN = {
+    "field of a named tuple": "import collections\nS = collections.namedtuple('S', 'seen size')([], 3)\ndef f(x):\n    S.seen.append(x)\n    return len(S.seen) * S.size",
+    "item of a field of a named tuple": "from typing import NamedTuple\nclass S(NamedTuple):\n    flip: list\ns = S([0])\ndef f(x):\n    s.flip[0] ^= 1\n    return s.flip[0]",
+    "generator in a field of a named tuple": "import collections\nimport numpy as np\nS = collections.namedtuple('S', 'rng')(np.random.default_rng(1))\ndef f(x): return S.rng.integers(9)",
+    "attribute of a model of pydantic": "import pydantic\nclass S(pydantic.BaseModel):\n    n: int = 0\ns = S()\ndef f(x):\n    s.n += 1\n    return s.n",
     "global": "n = 0\ndef f(x):\n    global n\n    n += 1\n    return n",
     "global that is not there yet": "def f(x):\n    global model\n    try: model\n    except NameError: model = [x]\n    return model",
     "global of another module": "import other\ndef f(x):\n    other.N += 1\n    return other.N",

@@ -546,7 +546,9 @@ class _Analysis:
         return result
 
     def _call(self, node: ast.Call, scope: _Scope, env: _Env) -> _Value:
+        base = _Value()
         if isinstance(node.func, ast.Attribute):
+            # Once: of a chain of calls each would double the work.
             base = self._eval(node.func.value, scope, env)
             function = self._attribute(base, node.func.attr, _keys(node, node.func.attr))
         else:
@@ -588,7 +590,7 @@ class _Analysis:
         self._pass_on(values)
         if _is_next_of_captured(node, arguments):
             self._moves_captured = True
-        return result | self._known_result(node, arguments, scope, env)
+        return result | self._known_result(node, base, arguments, scope, env)
 
     def _pass_on(self, values: list[_Value]) -> None:
         """Let functions that are passed on be called with the others, and with their members."""
@@ -608,7 +610,7 @@ class _Analysis:
             given[name] = given.get(name, _Value()) | value
 
     def _known_result(
-        self, node: ast.Call, arguments: list[_Value], scope: _Scope, env: _Env
+        self, node: ast.Call, base: _Value, arguments: list[_Value], scope: _Scope, env: _Env
     ) -> _Value:
         """The result of what everybody calls: getattr, dict.get, np.asarray."""
         first = arguments[0] if arguments else _Value()
@@ -636,16 +638,15 @@ class _Analysis:
                 return _all(found).step("held", ANY_KEY)
             case ast.Name(id="memoryview"):
                 return first.step("view")
-            case ast.Attribute(value=base, attr=name):
-                value = self._eval(base, scope, env)
+            case ast.Attribute(attr=name):
                 if name == "values":
-                    return value.step("members")
+                    return base.step("members")
                 if name == "items":
-                    return value.step("pairs")
+                    return base.step("pairs")
                 if name in _TAKES_ITEM:
                     key = _key(node.args[0]) if node.args else ANY_KEY
-                    return value.step("item", key) | _all(arguments[1:])
-                result = value.step("view") if name in _VIEWS else _Value()
+                    return base.step("item", key) | _all(arguments[1:])
+                result = base.step("view") if name in _VIEWS else _Value()
                 return result | first.step("view") if name in _VIEWS_OF_ARGUMENT else result
         return _Value()
 

@@ -7,8 +7,8 @@ one that appeared while functions of a pass ran, and is still as it was then, wa
 others count.
 
 Of cached functions only those without arguments are looked at, which hold one value for the whole
-program. The others are memos: tables of results, which count by the code that makes them. One that
-functions change is their own state (``own_state.py``).
+program. The others are memos: tables of results, which count by the code that makes them. One whose
+results functions change is their own state (``own_state.py``), and its whole table counts.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import collections
 import functools
 import gc
 import inspect
+import itertools
 import weakref
 from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import contextmanager
@@ -68,6 +69,7 @@ _on_empty: ContextVar[OnEmpty | None] = ContextVar("on_empty", default=None)
 _counts_none: ContextVar[bool] = ContextVar("counts_none", default=False)
 _runs_pass: ContextVar[bool] = ContextVar("runs_pass", default=False)
 _counts_all: ContextVar[bool] = ContextVar("counts_all", default=False)
+_changing_memos: ContextVar[frozenset[int]] = ContextVar("changing_memos", default=frozenset())
 _as_made: ContextVar[frozenset[Place]] = ContextVar("as_made", default=frozenset())
 
 
@@ -99,6 +101,16 @@ def without_results() -> Iterator[None]:
         yield
     finally:
         _counts_none.reset(token)
+
+
+@contextmanager
+def counting_memos(memos: frozenset[int]) -> Iterator[None]:
+    """Count the tables of these memos, whose results functions change."""
+    token = _changing_memos.set(memos)
+    try:
+        yield
+    finally:
+        _changing_memos.reset(token)
 
 
 @contextmanager
@@ -148,6 +160,10 @@ def held_results(cached: Any) -> list[Any]:
 
 def result_of_function(cached: Any) -> list[Part]:
     """What a cached function holds, as a part of it."""
+    if id(cached) in _changing_memos.get():
+        memo = Part(_LABEL, _held_by_memo(cached), b"memo")
+        memo.optional = True
+        return [memo]
     if (id(cached), RESULT) in _as_made.get():
         return []
     found = held_results(cached)
@@ -158,6 +174,16 @@ def result_of_function(cached: Any) -> list[Part]:
     if _counts_none.get():
         return []
     return [_part(_LABEL, value) for value in found if _can_change(value)]
+
+
+def _held_by_memo(cached: Any) -> list[Any]:
+    """The keys and results of a memo, in the order in which it would forget them."""
+    table = _table(cached)
+    if table is None or cached.cache_parameters()["maxsize"] is None:
+        return [*(table or {}).items()]
+    held = itertools.takewhile(lambda each: each is not table, gc.get_referents(cached)[1:])
+    # Behind each pair the collector names the class of the link that holds it.
+    return [each for each in held if getattr(each, "__name__", "") != "_lru_list_elem"]
 
 
 def _may_lack_arguments(cached: Any) -> bool:

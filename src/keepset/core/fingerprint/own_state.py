@@ -376,8 +376,11 @@ class _Search:
         self._run_descriptor(value, name, "__set__")
         vertex = self._by_id.get(id(value))
         if vertex is not None and vertex.sketch is not None and not isinstance(value, type):
-            labels = [part.label.partition(" ")[0] for part in vertex.sketch.parts]
-            if any(label in _SHAPELESS for label in labels) or is_tensor(value):
+            labels = {part.label for part in vertex.sketch.parts}
+            words = {label.partition(" ")[0] for label in labels}
+            # Models of pydantic have their attributes in a part of their state.
+            is_shapeless = "attribute __dict__" in labels or not words.isdisjoint(_SHAPELESS)
+            if is_shapeless or is_tensor(value):
                 self._changed(value)
 
     def _wrote_item(self, value: Any, key: Any, depth: int) -> None:

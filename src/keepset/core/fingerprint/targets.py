@@ -37,6 +37,8 @@ _MAX_MEMBERS = 200
 _MAX_VALUES = 500
 _MAX_DEPTH = 5
 _MISSING = object()
+# What a named tuple has for each of its fields.
+_FIELD_OF_TUPLE = type(vars(collections.namedtuple("_Example", "field"))["field"])
 # They write to what they belong to: `table.loc[0] = 1`.
 _INDEXERS = {"at", "iat", "iloc", "loc"}
 # Methods that give something new, of which at most the members are not.
@@ -402,6 +404,8 @@ class Targets:
             return [value]
         if isinstance(found, property):
             return self._returned(found.fget, value, depth)
+        if isinstance(found, _FIELD_OF_TUPLE):
+            return [found.__get__(value, type(value))]
         if isinstance(found, types.MemberDescriptorType):
             try:
                 return [found.__get__(value, type(value))]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Sequence
+from contextlib import ExitStack
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -14,6 +16,9 @@ from keepset.core.fingerprint.facts import Facts, counting_versions
 from keepset.core.fingerprint.functions import function_sketch
 from keepset.core.fingerprint.graph import Graph
 from keepset.core.fingerprint.held_results import (
+    RESULT,
+    counting_memos,
+    has_parameters,
     is_cache,
     leaving_out,
     results_as_made,
@@ -129,9 +134,14 @@ def graph_and_own_state(
     values: Sequence[tuple[str, Any]], ignore: Ignore | None, *, looks_at_caches: bool = True
 ) -> tuple[Graph, OwnState, bool]:
     """The graph of some values, what their functions write in it, and if it leaves out results."""
-    with this_moment():  # arrays are hashed once, also if there is a second graph
+    # Arrays are hashed once, also if there is a second graph.
+    with this_moment(), ExitStack() as counting_more:
         graph = _graph(values, ignore)
         moving = own_state(graph)
+        if memos := _changing_memos(graph, moving):
+            counting_more.enter_context(counting_memos(memos))
+            graph = _graph(values, ignore)
+            moving = own_state(graph)
         # Plain data of which a part is own state is looked into, to leave out that part.
         opens = any(_is_written_inside(vertex, moving) for vertex in graph.data)
         opens = opens or any(_writes_records(vertex, moving) for vertex in graph.records)
@@ -150,6 +160,19 @@ def graph_and_own_state(
             moving = own_state(graph)
             moving.forget(unread.names, unread.values)
         return graph, moving, bool(as_made)
+
+
+def _changing_memos(graph: Graph, moving: OwnState) -> frozenset[int]:
+    """The memos with arguments whose results functions change."""
+    if not any(name == RESULT for _, name in moving.names):
+        return frozenset()
+    return frozenset(
+        id(vertex.value)
+        for vertex in graph.vertices
+        if isinstance(vertex.value, functools._lru_cache_wrapper)
+        and has_parameters(vertex.value)
+        and (id(vertex.value), RESULT) in moving.names
+    )
 
 
 def reaches_what_is_written(
