@@ -17,6 +17,7 @@ from keepset.core.jagged import Jagged
 from keepset.core.node import Node, must_run, stage
 from keepset.core.ragged import Ragged
 from keepset.core.spec import LeafSpec, RaggedTensorSpec, Spec, TensorSpec, structure_and_leaves
+from keepset.core.untyped import typed_alike
 from keepset.errors import InvalidArgumentError
 from keepset.nodes.batch import Batch
 
@@ -105,6 +106,7 @@ class RaggedBatch(Batch):
     def _join(self, leaves: list[Any], ragged_rank: int | None, row: int) -> Any:
         if not all(isinstance(leaf, np.ndarray) for leaf in leaves):
             return stack_leaves(leaves, self.title, row)
+        leaves = typed_alike(leaves)
         first = leaves[0]
         if first.ndim == 1 and ragged_rank in (1, None):
             joined = self._join_lists(leaves)
