@@ -52,9 +52,10 @@ def widened(spec: Spec, chunk: Chunk) -> Spec:
     Shapes may differ. Dtypes and structures may not: the error names the row and the leaf.
     """
     structure, leaves = structure_and_leaves(spec)
-    found = _leaf_specs(chunk)
+    # First: to make columns compares the elements of the chunk with the first of them.
     if chunk.structure != structure:
         raise structure.difference(chunk.structure, 0)
+    found = _leaf_specs(chunk)
     if found == leaves:
         return spec
     try:

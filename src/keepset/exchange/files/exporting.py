@@ -14,6 +14,7 @@ from keepset.core.chunk import Chunk
 from keepset.core.chunk_spec import chunk_spec, typed, widened
 from keepset.core.node import Node
 from keepset.core.spec import Spec, structure_and_leaves
+from keepset.core.structure import structure_of
 from keepset.errors import ElementError, UnknownSpecError
 from keepset.exchange.files.chunk_memory import memory_of
 from keepset.exchange.files.new_file import new_file
@@ -148,8 +149,12 @@ class WrittenRows:
 
     def write(self, chunk: Chunk) -> None:
         """Add elements."""
-        _check_no_none(chunk)
         writer = self._writer
+        if writer is not None and writer.has_schema:
+            structure = structure_of(self.spec)
+            if chunk.structure != structure:
+                raise structure.difference(chunk.structure, 0)
+        _check_no_none(chunk)
         if writer is None:
             writer = self.open(self.spec if self._is_promised else chunk_spec(chunk))
         elif writer.has_schema and not self._is_promised:
