@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import keepset as ks
 from keepset.exchange.files import exporting
 from keepset.exchange.memory import tables
+from keepset.snapshot.writing.saving import save_node
 from keepset.testing import assert_elements_equal
 
 LENGTHS = st.lists(st.integers(0, 4), min_size=1, max_size=12)
@@ -237,3 +238,125 @@ def test_lists_of_hdf5_that_vary_late_leave_no_gap(tmp_path: Path) -> None:
         sizes[name] = (tmp_path / name).stat().st_size
         assert [len(row["x"]) for row in ks.read_hdf5(tmp_path / name)].index(9_999) == late
     assert sizes["late"] < 1.1 * sizes["early"]
+
+
+def listed(place: str, count: int = 60) -> list[Any]:
+    """Elements as a tokenizer makes them, of which some are lists without items."""
+    empty = {
+        "first": {0},
+        "middle": {29, 30},
+        "last": {count - 1},
+        "first half": set(range(count // 2)),
+        "second half": set(range(count // 2, count)),
+        "every second": set(range(0, count, 2)),
+        "all but one": set(range(count)) - {count // 2},
+    }[place]
+    return [[] if i in empty else list(range(i % 5 + 1)) for i in range(count)]
+
+
+PLACES = ("first", "middle", "last", "first half", "second half", "every second", "all but one")
+
+
+def saved(ds: ks.Dataset, path: str) -> ks.Dataset:
+    ds.save(path)
+    return ks.load(path)
+
+
+def saved_in_small_chunks(ds: ks.Dataset, path: str) -> ks.Dataset:
+    return ks.load(save_node(ds.__keepset_node__(), path, chunk_bytes=64))
+
+
+def saved_for_tensorflow(ds: ks.Dataset, path: str) -> ks.Dataset:
+    ds.save(path, format="tensorflow")
+    return ks.load(path)
+
+
+def stored(ds: ks.Dataset, path: str) -> ks.Dataset:
+    list(ds.snapshot(path))
+    return ds.snapshot(path)
+
+
+def written(kind: str) -> Callable[[ks.Dataset, str], ks.Dataset]:
+    def write(ds: ks.Dataset, path: str) -> ks.Dataset:
+        getattr(ds, f"write_{kind}")(path)
+        found: ks.Dataset = getattr(ks, f"read_{kind}")(path)
+        return found
+
+    return write
+
+
+ROUND_TRIPS: dict[str, Callable[[ks.Dataset, str], ks.Dataset]] = {
+    "parquet": written("parquet"),
+    "arrow": written("arrow"),
+    "hdf5": written("hdf5"),
+    "tfrecord": lambda ds, path: ks.TFRecordDataset(path).parse_example(ds.write_tfrecord(path)),
+    "save": saved,
+    "save in small chunks": saved_in_small_chunks,
+    "save for TensorFlow": saved_for_tensorflow,
+    "to_arrow": lambda ds, path: ks.from_arrow(ds.to_arrow()),
+    "snapshot": stored,
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("kind", ROUND_TRIPS)
+@pytest.mark.parametrize("held_bytes", [0, 1 << 20])
+def test_an_empty_list_has_the_type_of_the_others(
+    kind: str, place: str, held_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exporting, "_MOST_HELD_BYTES", held_bytes)
+    lists = listed(place)
+    ds = ks.Dataset.range(len(lists)).map(
+        lambda i: {"ids": lists[i], "deep": {"words": [f"w{j}" for j in lists[i]]}, "n": i}
+    )
+    if kind == "hdf5":  # which has no lists of texts
+        ds = ds.map(lambda x: {"ids": x["ids"], "n": x["n"]})
+    got = list(ROUND_TRIPS[kind](ds, f"{tmp_path}/some"))
+    assert [row["ids"].tolist() for row in got] == lists
+    assert {row["ids"].dtype for row in got} == {np.dtype(np.int64)}
+    if kind != "hdf5":
+        words = [row["deep"]["words"] if "deep" in row else row["deep/words"] for row in got]
+        assert [each.tolist() for each in words] == [[b"w%d" % j for j in ids] for ids in lists]
+        assert {each.dtype for each in words} == {np.dtype(object)}
+
+
+@pytest.mark.parametrize("kind", ROUND_TRIPS)
+def test_nothing_but_empty_lists_are_floats_as_in_numpy(kind: str, tmp_path: Path) -> None:
+    ds = ks.Dataset.from_generator(lambda: ({"ids": []} for _ in range(40)))
+    got = list(ROUND_TRIPS[kind](ds, f"{tmp_path}/some"))
+    wanted = np.float32 if kind == "tfrecord" else np.float64
+    assert {(row["ids"].shape, row["ids"].dtype) for row in got} == {((0,), np.dtype(wanted))}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_samples_of_an_archive_may_have_empty_lists(place: str, tmp_path: Path) -> None:
+    lists = listed(place)
+    ds = ks.Dataset.range(len(lists)).map(lambda i: {"x.npy": lists[i], "y.json": lists[i]})
+    ds.write_webdataset(tmp_path / "a.tar")
+    got = list(ks.read_webdataset(tmp_path / "a.tar"))
+    assert [row["x.npy"].tolist() for row in got] == lists
+    # What comes before the first that has a type is written by then.
+    first = next(i for i, each in enumerate(lists) if each)
+    assert {row["x.npy"].dtype for row in got[first:]} == {np.dtype(np.int64)}
+    again = written("parquet")(ks.read_webdataset(tmp_path / "a.tar"), f"{tmp_path}/b.parquet")
+    assert {row["x.npy"].dtype for row in again} == {np.dtype(np.int64)}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_tables_in_memory_may_have_empty_lists(place: str) -> None:
+    lists = listed(place)
+    ds = ks.Dataset.range(len(lists)).map(lambda i: {"ids": lists[i]})
+    cells = ds.to_pandas()["ids"]
+    assert [each.tolist() for each in cells] == lists
+    assert {each.dtype for each in cells} == {np.dtype(np.int64)}
+    assert ds.to_polars()["ids"].to_list() == lists
+
+
+def test_an_empty_array_of_another_dtype_is_not_changed_in_silence(tmp_path: Path) -> None:
+    ds = ks.Dataset.range(4).map(
+        lambda i: {"x": np.array([], np.float32) if i == 2 else np.arange(3)}
+    )
+    with pytest.raises(
+        ks.ElementError, match=r"element 2, leaf 'x': .*float32.*np.array\(\[\], 'int64'\)"
+    ):
+        list(ds.snapshot(tmp_path))

@@ -216,3 +216,46 @@ def test_an_error_without_a_place_reads_as_before() -> None:
     error = ks.ElementError("something is wrong")
     assert str(error) == "something is wrong"
     assert not re.match("element", str(error))
+
+
+LISTS = [[7], [7, 7], [1.5]]
+TUPLES = [(7, 8), (7,), ()]
+
+
+def test_ragged_batch_names_the_first_that_it_cannot_take() -> None:
+    ds = ks.Dataset.range(3).map(lambda i: np.array(LISTS[i])).ragged_batch(4)
+    message = r"^element 2: ragged_batch\(4.*float64.*int64.*map$"
+    with pytest.raises(ks.ElementError, match=message) as caught:
+        list(ds)
+    assert "padded_batch" not in str(caught.value)
+    ranks = ks.Dataset.range(3).map(lambda i: np.zeros((2,) * (i // 2 + 1))).ragged_batch(4)
+    with pytest.raises(ks.ElementError, match=r"^element 2: ragged_batch.*\(2, 2\)"):
+        list(ranks)
+
+
+def test_padded_batch_names_the_first_that_it_cannot_take() -> None:
+    ds = ks.Dataset.range(3).map(lambda i: np.array(LISTS[i])).padded_batch(4)
+    with pytest.raises(ks.ElementError, match=r"^element 2: padded_batch.*float64.*int64"):
+        list(ds)
+
+
+STORED: dict[str, Callable[[ks.Dataset, Path], Any]] = {
+    "save": lambda ds, path: ds.save(path, progress=False),
+    "snapshot": lambda ds, path: list(ds.snapshot(path)),
+    "write_parquet": lambda ds, path: ds.write_parquet(path / "a.parquet"),
+    "to_arrow": lambda ds, path: ds.to_arrow(),
+    "batch": lambda ds, path: list(ds.batch(3)),
+}
+
+
+@pytest.mark.parametrize("store", STORED.values(), ids=STORED)
+@pytest.mark.parametrize("alike", [0, 1, 5, 100])
+def test_the_first_of_several_structures_is_named(
+    store: Callable[[ks.Dataset, Path], Any], alike: int, tmp_path: Path
+) -> None:
+    rows = [TUPLES[0]] * (3 * alike) + TUPLES
+    ds = ks.Dataset.range(len(rows)).map(lambda i: rows[i])
+    message = r"^element \d+: .*\(\*, \*\) was expected"
+    with pytest.raises(ks.ElementError, match=message) as caught:
+        store(ds, tmp_path)
+    assert caught.value.element == 3 * alike + 1

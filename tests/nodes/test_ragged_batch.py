@@ -101,7 +101,7 @@ def test_row_splits_take_the_dtype_asked_for() -> None:
 
 
 def test_elements_of_two_ranks_are_refused() -> None:
-    with pytest.raises(ElementError, match="one dtype and shape"):
+    with pytest.raises(ElementError, match="one dtype and rank"):
         batches(mapped(lambda x: np.ones((1,) * int(x))), 2)
 
 

@@ -16,6 +16,7 @@ from keepset.core.sparse import Sparse
 from keepset.core.spec import common_supertype, mixing_advice, spec_of
 from keepset.core.structure import LEAF, structure_of
 from keepset.core.tally import tally
+from keepset.core.untyped import typed_alike
 from keepset.errors import ElementError
 
 # An array holds leaves of one dtype and shape along its first axis (strings as objects), a Jagged
@@ -163,6 +164,9 @@ def stack_leaves(leaves: list[Any], name: str = "batch", first: int = 0) -> Any:
     ``first`` is the row of the first of them, for that error.
     """
     column = column_of(leaves)
+    if isinstance(column, list):
+        leaves = typed_alike(leaves)
+        column = column_of(leaves)
     if isinstance(column, np.ndarray):
         return column
     if all(isinstance(leaf, Ragged) for leaf in leaves):

@@ -318,7 +318,7 @@ def _common_pair(one: Spec, other: Spec) -> Spec:
     if found != structure:
         raise structure.difference(found)
     pairs = zip(structure.leaves(one), structure.leaves(other), strict=True)
-    leaves = [a.most_specific_common_supertype(b) for a, b in pairs]
+    leaves = [joint_leaf(a, b) for a, b in pairs]
     if None in leaves:
         place = leaves.index(None)
         a, b = structure.leaves(one)[place], structure.leaves(other)[place]
@@ -329,9 +329,32 @@ def _common_pair(one: Spec, other: Spec) -> Spec:
     return structure.build(leaves)
 
 
+def joint_leaf(one: LeafSpec, other: LeafSpec) -> LeafSpec | None:
+    """The narrowest spec that covers the leaves of both; None if there is none.
+
+    Arrays without a dtype of their own take that of the others.
+    """
+    if is_untyped(one) and isinstance(other, TensorSpec):
+        one = one.with_dtype(other.dtype)
+    elif is_untyped(other) and isinstance(one, TensorSpec):
+        other = other.with_dtype(one.dtype)
+    return one.most_specific_common_supertype(other)
+
+
+def is_untyped(spec: LeafSpec) -> bool:
+    """Whether a spec is that of an array without items that NumPy has made floats, as of a list."""
+    return (
+        type(spec) is TensorSpec and spec.shape is not None and 0 in spec.shape
+    ) and spec.dtype == np.dtype(np.float64)
+
+
 def mixing_advice(one: Spec, other: Spec) -> str:
-    """What to do about ``str`` and ``bytes`` in one place; empty where it is something else."""
-    dtypes = {spec.dtype for spec in (one, other) if isinstance(spec, LeafSpec)}
+    """What to do about leaves of two dtypes, where that is special; empty where it is not."""
+    specs = [spec for spec in (one, other) if isinstance(spec, TensorSpec)]
+    dtypes = {spec.dtype for spec in specs}
+    filled = [spec.dtype for spec in specs if 0 not in (spec.shape or ())]
+    if len(dtypes) == 2 and len(filled) == 1 and isinstance(filled[0], np.dtype):
+        return f"make the empty array one of that dtype: np.array([], {dtype_name(filled[0])!r})"
     if dtypes != {string, text}:
         return ""
     return (

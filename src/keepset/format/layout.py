@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from keepset.core.chunk import Chunk
+from keepset.core.chunk_spec import typed
 from keepset.core.column import Column
 from keepset.core.dtypes import dtype_name
 from keepset.core.spec import LeafSpec, Spec, TensorSpec, spec_to_json, structure_and_leaves
@@ -39,9 +40,9 @@ class Layout:
 
     def encode(self, chunk: Chunk) -> pa.RecordBatch:
         """The record batch of a chunk whose elements fit the spec."""
-        columns: Sequence[Column] = chunk.columns
         if chunk.structure != self.structure:
             raise self.structure.difference(chunk.structure, 0)
+        columns: Sequence[Column] = typed(chunk, self.leaves).columns
         if not columns:
             return _rows_without_columns(len(chunk), self.schema)
         arrays = [e.encode(column) for e, column in zip(self.encodings, columns, strict=True)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from keepset.codecs import codec_named
+from keepset.core.spec import structure_and_leaves
 from keepset.errors import CorruptSnapshotError
 from keepset.format.layout import Layout
 from keepset.format.manifest import Manifest
@@ -15,6 +16,7 @@ def readers_of(manifest: Manifest, url: str) -> list[ChunkReader]:
     """One reader for each segment; ``url`` is where the snapshot is, for messages."""
     layouts: dict[tuple[str, bool], Layout] = {}
     names: dict[int, str] = {}  # most segments share one spec, and to print it takes long
+    whole = structure_and_leaves(manifest.spec)[1] if manifest.segments else []
     readers = []
     for segment in manifest.segments:
         if id(segment.spec) not in names:
@@ -30,5 +32,7 @@ def readers_of(manifest: Manifest, url: str) -> list[ChunkReader]:
                     "written by another program? save it again",
                     path=where,
                 ) from error
-        readers.append(ChunkReader(layouts[key], codec_named(segment.codec), where))
+        # Elements of an earlier, narrower layout may be arrays without a dtype of their own.
+        wanted = None if segment.spec is manifest.spec else whole
+        readers.append(ChunkReader(layouts[key], codec_named(segment.codec), where, wanted))
     return readers

@@ -14,6 +14,8 @@ from keepset.codecs import Codec
 from keepset.core.cached import cached_property
 from keepset.core.checksum import crc32c
 from keepset.core.chunk import Chunk
+from keepset.core.chunk_spec import typed
+from keepset.core.spec import LeafSpec, is_untyped
 from keepset.errors import CorruptSnapshotError
 from keepset.format.encodings.encoding import Place
 from keepset.format.layout import Layout
@@ -201,8 +203,18 @@ def _checksums(parts: list[memoryview], ends: Sequence[int]) -> tuple[int, ...]:
 class ChunkReader:
     """Turns the bytes of a chunk into elements, and checks them the first time."""
 
-    def __init__(self, layout: Layout, codec: Codec, where: str) -> None:
+    def __init__(
+        self,
+        layout: Layout,
+        codec: Codec,
+        where: str,
+        leaves: Sequence[LeafSpec] | None = None,
+    ) -> None:
         self._layout, self._codec, self._where = layout, codec, where
+        # What the elements of all segments are, where those of this one may lack a dtype.
+        self._leaves: Sequence[LeafSpec] | None = None
+        if leaves is not None and any(map(is_untyped, layout.leaves)):
+            self._leaves = leaves
 
     def check(self, data: memoryview, entry: ChunkEntry, columns: list[int] | None = None) -> None:
         """Compare the bytes with their checksums, of all columns or of some."""
@@ -235,8 +247,13 @@ class ChunkReader:
             batch = self._batch(memoryview(data), entry, columns, was_read)
             batch.validate()
             if keys is None:
-                return self._layout.decode(batch, entry.rows)
-            return self._layout.decode_some(batch, entry.rows, keys)
+                chunk = self._layout.decode(batch, entry.rows)
+            else:
+                chunk = self._layout.decode_some(batch, entry.rows, keys)
+            if self._leaves is None:
+                return chunk
+            leaves = self._leaves if columns is None else [self._leaves[i] for i in columns]
+            return typed(chunk, leaves)
         except (ValueError, pa.ArrowException, OSError, EOFError) as error:
             raise self._damaged(entry, 0, f"its contents ({error})") from error
 
@@ -262,9 +279,11 @@ class ChunkReader:
         self, data: Any, entry: ChunkEntry, keys: tuple[Any, ...] | None
     ) -> list[Place | None]:
         """Where the rows of each column lie, for a chunk that ``read`` has read."""
-        batch = read_batch(self._message(data, entry), self._layout.schema)
         columns = range(len(self._layout.encodings))
         chosen = columns if keys is None else self._layout.structure.select(keys)[1]
+        if self._leaves is not None:
+            return [None for _ in chosen]  # the rows that lie there are of another dtype
+        batch = read_batch(self._message(data, entry), self._layout.schema)
         return [self._layout.encodings[i].place(batch.column(i)) for i in chosen]
 
     def _message(self, data: Any, entry: ChunkEntry) -> pa.Buffer:

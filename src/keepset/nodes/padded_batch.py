@@ -34,6 +34,7 @@ from keepset.core.spec import (
     structure_and_leaves,
 )
 from keepset.core.structure import Structure
+from keepset.core.untyped import is_untyped_leaf, typed_alike
 from keepset.errors import ElementError, InvalidArgumentError
 from keepset.nodes.batch import Batch
 
@@ -100,12 +101,15 @@ class PaddedBatch(Batch):
         starts = range(0, len(column), size)
         batches = [_leaf_arrays(list(column[i : i + size]), i) for i in starts]
         targets = [_target(leaves, shape, i) for leaves, i in zip(batches, starts, strict=True)]
-        padding = _padding(value, _dtype_of(batches))
-        if len(set(targets)) > 1:
+        dtypes = [dtype_of(leaves[0]) for leaves in batches]
+        _check_dtypes(batches, dtypes)
+        if len(set(targets)) > 1 or len(set(dtypes)) > 1:
+            paddings = [_padding(value, dtype) for dtype in dtypes]
             return [
                 _padded(leaves, np.empty((len(leaves), *target), leaves[0].dtype), padding)
-                for leaves, target in zip(batches, targets, strict=True)
+                for leaves, target, padding in zip(batches, targets, paddings, strict=True)
             ]
+        padding = _padding(value, dtypes[0])
         column = np.empty((len(batches), size, *targets[0]), batches[0][0].dtype)
         for leaves, out in zip(batches, column, strict=True):
             _padded(leaves, out, padding)
@@ -177,6 +181,7 @@ def _leaf_arrays(leaves: list[Any], first: int) -> list[Array]:
     are_arrays = set(map(type, leaves)) == {np.ndarray}
     if are_arrays and len({(a.dtype, a.ndim) for a in leaves}) == 1 and not mixes_text(leaves):
         return leaves
+    leaves = typed_alike(leaves)
     arrays: list[Array] = []
     for i, leaf in enumerate(leaves):
         if isinstance(leaf, Ragged | Sparse):
@@ -201,13 +206,14 @@ def _array(leaf: Any) -> Array:
     return np.asarray(leaf, object) if isinstance(leaf, bytes) else np.asarray(leaf)
 
 
-def _dtype_of(batches: list[list[Array]]) -> DType:
-    dtypes = {dtype_of(leaves[0]) for leaves in batches}
-    if len(dtypes) > 1:
+def _check_dtypes(batches: list[list[Array]], dtypes: list[DType]) -> None:
+    """An error if batches have several dtypes, which those of nothing but empty lists may have."""
+    pairs = zip(batches, dtypes, strict=True)
+    found = {dtype for leaves, dtype in pairs if not all(map(is_untyped_leaf, leaves))}
+    if len(found) > 1:
         raise ElementError(
-            f"padded_batch needs elements of one dtype, not {sorted(map(dtype_name, dtypes))}"
+            f"padded_batch needs elements of one dtype, not {sorted(map(dtype_name, found))}"
         )
-    return dtypes.pop()
 
 
 def _target(leaves: list[Array], shape: Shape, first: int) -> tuple[int, ...]:

@@ -12,12 +12,21 @@ import numpy as np
 from keepset.core.cached import cached_property
 from keepset.core.chunk import Chunk
 from keepset.core.column import Column, column_batches, stack_leaves
-from keepset.core.dtypes import Array, join_arrays, mixes_text
+from keepset.core.dtypes import Array, dtype_of, join_arrays, mixes_text
 from keepset.core.jagged import Jagged
 from keepset.core.node import Node, must_run, stage
 from keepset.core.ragged import Ragged
-from keepset.core.spec import LeafSpec, RaggedTensorSpec, Spec, TensorSpec, structure_and_leaves
-from keepset.errors import InvalidArgumentError
+from keepset.core.spec import (
+    LeafSpec,
+    RaggedTensorSpec,
+    Spec,
+    TensorSpec,
+    mixing_advice,
+    spec_of,
+    structure_and_leaves,
+)
+from keepset.core.untyped import typed_alike
+from keepset.errors import ElementError, InvalidArgumentError
 from keepset.nodes.batch import Batch
 
 
@@ -105,6 +114,7 @@ class RaggedBatch(Batch):
     def _join(self, leaves: list[Any], ragged_rank: int | None, row: int) -> Any:
         if not all(isinstance(leaf, np.ndarray) for leaf in leaves):
             return stack_leaves(leaves, self.title, row)
+        leaves = typed_alike(leaves)
         first = leaves[0]
         if first.ndim == 1 and ragged_rank in (1, None):
             joined = self._join_lists(leaves)
@@ -118,8 +128,26 @@ class RaggedBatch(Batch):
             or mixes_text(leaves)
             or (shapes[:, rank:] != shapes[0, rank:]).any()
         ):
-            return stack_leaves(leaves, self.title, row)  # raises, and says how they differ
+            raise self._misfit(leaves, rank, row)
         return _ragged(leaves, shapes, rank, self.row_splits_dtype)
+
+    def _misfit(self, leaves: list[Array], rank: int, row: int) -> ElementError:
+        """The error for the first array that cannot be in one batch with the first of them."""
+        one = leaves[0]
+        odd = next(
+            i
+            for i, leaf in enumerate(leaves)
+            if dtype_of(leaf) != dtype_of(one)
+            or leaf.ndim != one.ndim
+            or leaf.shape[rank:] != one.shape[rank:]
+        )
+        advice = mixing_advice(spec_of(one), spec_of(leaves[odd])) or "bring them to one with map"
+        return ElementError(
+            f"{self.title} needs elements of one dtype and rank, and of one size in the dimensions "
+            f"that are not ragged, but this is {spec_of(leaves[odd])} and the first of its batch "
+            f"{spec_of(one)}; {advice}",
+            row=row + odd,
+        )
 
     def _join_lists(self, leaves: list[Array]) -> Ragged | None:
         """As ``_join``, several times as fast, for lists of one dtype; None for anything else."""

@@ -13,6 +13,7 @@ from keepset.core.node import Node, stage
 from keepset.core.sparse import Sparse
 from keepset.core.spec import SparseTensorSpec, Spec, TensorSpec, as_shape, spec_of
 from keepset.core.structure import LEAF
+from keepset.core.untyped import typed_alike
 from keepset.errors import ElementError, InvalidArgumentError
 from keepset.nodes.batch import Batch
 
@@ -59,7 +60,7 @@ class SparseBatch(Batch):
         return Chunk.from_columns(LEAF, [batches], len(batches))
 
     def _join(self, leaves: list[Any], first: int) -> Sparse:
-        arrays = [_as_array(leaf, row) for row, leaf in enumerate(leaves, first)]
+        arrays = [_as_array(leaf, row) for row, leaf in enumerate(typed_alike(leaves), first)]
         wanted = dtype_of(arrays[0])
         for row, array in enumerate(arrays, first):
             if dtype_of(array) != wanted:

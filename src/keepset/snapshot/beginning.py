@@ -30,6 +30,7 @@ from keepset.snapshot.writing.recorder import Recorder
 from keepset.snapshot.writing.reset import add_reset
 from keepset.snapshot.writing.telling import Told
 from keepset.storage import Store
+from keepset.storage.patience import Patience
 
 if TYPE_CHECKING:
     from keepset.snapshot.stage import SnapshotStage
@@ -38,6 +39,8 @@ _log = logging.getLogger("keepset")
 
 # How long a first pass tries to write to a place that is full or cannot be reached.
 _PATIENCE_S = 60.0
+# How long it tries to begin there: nothing is computed yet, and a training run waits for it.
+_BEGINNING_PATIENCE_S = 3.0
 # A pass that is over sooner shows no progress.
 _SHOWN_AFTER_S = 2.0
 
@@ -71,6 +74,12 @@ def compute(stage: SnapshotStage, run: Run, draws: dict[str, list[int]] | None =
 def warn_not_stored(error: StorageError, url: str) -> None:
     """Warn that a pass begins that cannot store its elements."""
     warn_user(not_stored_text(error, url, 0))
+
+
+def lease_of(store: Store, run_id: str, held_by: object) -> Lease:
+    """The lease of a first pass, which is written before all else: a full disk is waited for."""
+    with Patience(min(_BEGINNING_PATIENCE_S, _PATIENCE_S)).here():
+        return Lease(store, run_id, held_by)
 
 
 class Beginning(NamedTuple):

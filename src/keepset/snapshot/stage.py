@@ -413,8 +413,10 @@ class _SnapshotCursor(Cursor):
         """
         holder = self._watch.live_holder()
         if holder is None:
+            from keepset.snapshot.beginning import lease_of
+
             run_id = new_run_id()
-            lease = Lease(self._store, run_id, self._run.session.outermost)
+            lease = lease_of(self._store, run_id, self._run.session.outermost)
             try:
                 holder = lease.earlier_holder(self._watch)
                 self._log.follow(state)

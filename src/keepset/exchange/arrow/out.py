@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 
 from keepset.core.chunk import Chunk
-from keepset.core.chunk_spec import check_covered
+from keepset.core.chunk_spec import check_covered, typed
 from keepset.core.column import Column
 from keepset.core.dtypes import StringType
-from keepset.core.spec import LeafSpec, Spec
+from keepset.core.spec import LeafSpec, Spec, joint_leaf
 from keepset.core.structure import Structure
 from keepset.errors import ElementError, InvalidArgumentError
 from keepset.exchange.arrow.column_names import column_names
@@ -97,7 +97,7 @@ class ArrowOut:
         )
 
     def _arrays(self, chunk: Chunk) -> list[pa.Array]:
-        columns = chunk.columns
+        columns = typed(chunk, self._layout.leaves).columns
         return [self._array(place, columns[place], len(chunk)) for place in self._order]
 
     def _array(self, place: int, column: Column, rows: int) -> pa.Array:
@@ -117,7 +117,7 @@ class ArrowOut:
 
 def _covers(leaf: LeafSpec, found: LeafSpec) -> bool:
     """Whether all that ``found`` may be fits into a column for ``leaf``."""
-    joint = leaf.most_specific_common_supertype(found)
+    joint = joint_leaf(leaf, found)
     return joint is not None and joint.shape == leaf.shape
 
 

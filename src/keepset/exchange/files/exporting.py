@@ -11,9 +11,10 @@ from contextlib import contextmanager
 from typing import Any, BinaryIO, ClassVar, Final, TypeAlias, TypeVar
 
 from keepset.core.chunk import Chunk
-from keepset.core.chunk_spec import chunk_spec, widened
+from keepset.core.chunk_spec import chunk_spec, typed, widened
 from keepset.core.node import Node
-from keepset.core.spec import Spec
+from keepset.core.spec import Spec, structure_and_leaves
+from keepset.core.structure import structure_of
 from keepset.errors import ElementError, UnknownSpecError
 from keepset.exchange.files.chunk_memory import memory_of
 from keepset.exchange.files.new_file import new_file
@@ -148,16 +149,25 @@ class WrittenRows:
 
     def write(self, chunk: Chunk) -> None:
         """Add elements."""
-        _check_no_none(chunk)
         writer = self._writer
+        if writer is not None and writer.has_schema:
+            structure = structure_of(self.spec)
+            if chunk.structure != structure:
+                raise structure.difference(chunk.structure, 0)
+        _check_no_none(chunk)
         if writer is None:
             writer = self.open(self.spec if self._is_promised else chunk_spec(chunk))
         elif writer.has_schema and not self._is_promised:
             spec = widened(self.spec, chunk)
             if spec is not self.spec:
                 writer = self._begin_again(writer, spec)
-        writer.write(chunk)
+        self._put(writer, chunk)
         self._hold(writer, chunk)
+
+    def _put(self, writer: RowWriter, chunk: Chunk) -> None:
+        if writer.has_schema and not self._is_promised:
+            chunk = typed(chunk, structure_and_leaves(self.spec)[1])
+        writer.write(chunk)
 
     def _hold(self, writer: RowWriter, chunk: Chunk) -> None:
         if self._held is None:
@@ -179,7 +189,7 @@ class WrittenRows:
             self._empty()
             again = self.open(spec)
             for chunk in self._held:
-                again.write(chunk)
+                self._put(again, chunk)
             return again
         folder = os.path.dirname(self._file.name) if isinstance(self._file.name, str) else None
         with tempfile.TemporaryFile(dir=folder) as copy:
@@ -189,7 +199,7 @@ class WrittenRows:
             self._empty()
             again = self.open(spec)
             for chunk in writer.reread(copy):
-                again.write(chunk)
+                self._put(again, chunk)
         return again
 
     def _empty(self) -> None:

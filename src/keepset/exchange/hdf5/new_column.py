@@ -11,7 +11,8 @@ import numpy as np
 
 from keepset.core.column import Column, column_rows
 from keepset.core.dtypes import Array, StringType, is_numeric, string
-from keepset.core.spec import LeafSpec, TensorSpec, spec_of
+from keepset.core.spec import LeafSpec, TensorSpec, is_untyped, spec_of
+from keepset.core.untyped import is_untyped_leaf, typed_column
 from keepset.exchange.arrays.stacked import first_unlike, stacked
 from keepset.exchange.files.exporting import unfit
 from keepset.exchange.hdf5.library import h5py
@@ -90,6 +91,7 @@ class _Arrays(NewColumn):
         self._chunk_rows = chunk_rows
 
     def add(self, column: Column, rows: int) -> NewColumn:
+        column = self._typed(column)
         array = stacked(column)
         if self._shape is None and array is not None:
             self._shape = array.shape[1:]
@@ -100,6 +102,17 @@ class _Arrays(NewColumn):
         if self._count >= self._rows_together:
             self._write(self._count - self._count % self._rows_together)
         return self
+
+    def _typed(self, column: Column) -> Column:
+        """The rows, in which empty lists have the dtype of others; so have those before them."""
+        if self._shape is not None and is_untyped(TensorSpec(self._shape, self._dtype)):
+            others = (leaf for leaf in column_rows(column) if not is_untyped_leaf(leaf))
+            dtype = getattr(next(others, None), "dtype", self._dtype)
+            self._dtype = dtype if is_numeric(dtype) else self._dtype
+            found = TensorSpec(None, self._dtype)
+            self._waiting = [typed_column(rows, found) for rows in self._waiting]
+        typed: Column = typed_column(column, TensorSpec(None, self._dtype))
+        return typed
 
     @property
     def _rows_together(self) -> int:
@@ -174,6 +187,7 @@ class _Lists(NewColumn):
 
     def add(self, column: Column, rows: int) -> NewColumn:
         lists = np.empty(rows, self._data.dtype)
+        column = typed_column(column, TensorSpec(None, self._items))
         for place, leaf in enumerate(column_rows(column)):
             fits = isinstance(leaf, np.ndarray) and leaf.ndim == 1 and leaf.dtype == self._items
             if not fits:

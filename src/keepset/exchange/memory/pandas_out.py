@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from keepset.core.chunk import Chunk, concat
+from keepset.core.chunk_spec import typed
 from keepset.core.column import Column, column_rows
 from keepset.core.dtypes import StringType, dtype_name, is_text, text
 from keepset.core.jagged import Jagged
@@ -40,7 +41,9 @@ class PandasOut:
         import pandas
 
         joined = concat(chunks)
-        columns: list[Column] = joined.columns if len(joined) else [[] for _ in self._leaves]
+        columns: list[Column] = [[] for _ in self._leaves]
+        if len(joined):
+            columns = typed(joined, self._leaves).columns
         made = {
             self._names[place]: self._series(columns[place], self._leaves[place])
             for place in self._order

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from keepset.core.chunk import Chunk
-from keepset.core.chunk_spec import check_covered
+from keepset.core.chunk_spec import check_covered, typed
 from keepset.core.column import Column, column_rows
 from keepset.core.dtypes import Array, DType, StringType, dtype_name, text
 from keepset.core.jagged import Jagged
@@ -52,6 +52,8 @@ class PlainOut:
 
     def batch(self, chunk: Chunk) -> pa.RecordBatch:
         """The record batch of a chunk."""
+        if chunk.structure == self._structure:
+            chunk = typed(chunk, self._leaves)
         check_covered(
             chunk,
             self._structure,

@@ -12,11 +12,13 @@ from typing import Any, Final
 import numpy as np
 
 from keepset.core.chunk import Chunk
-from keepset.core.chunk_spec import chunk_spec, widened
+from keepset.core.chunk_spec import chunk_spec, typed, widened
+from keepset.core.dtypes import DType
 from keepset.core.encoded import encoded_chunk, encoded_spec
 from keepset.core.node import INFINITE, Node
-from keepset.core.spec import LeafSpec, Spec, structure_and_leaves
-from keepset.errors import InvalidArgumentError, UnknownSpecError
+from keepset.core.spec import LeafSpec, Spec, is_untyped, structure_and_leaves
+from keepset.errors import ElementError, InvalidArgumentError, UnknownSpecError
+from keepset.exchange.files.chunk_memory import memory_of
 from keepset.exchange.files.exporting import numbered
 from keepset.exchange.files.whole_run import chunks_of
 from keepset.exchange.tensorflow.components import messages_of, stored_dtype
@@ -31,6 +33,7 @@ from keepset.snapshot.writing.sharding import shards_of
 from keepset.storage import Store, open_store
 
 _VERSION: Final = 2
+_MOST_WAITING_BYTES: Final = 16 << 20
 
 
 def save_tensorflow(
@@ -105,6 +108,9 @@ class _Writer:
     ) -> None:
         self._store, self._run, self._compression, self._known = store, run, compression, known
         self._found: Spec | None = None
+        self._waiting: list[tuple[Chunk, Any]] = []  # elements and their shards
+        self._waiting_bytes = 0
+        self._dtypes: list[DType] | None = None  # of what was written
         self._shards: dict[int, RecordWriter] = {}
         self._part: PartFile | None = None
         if resume_as is not None and known is not None and structure_and_leaves(known[0])[1]:
@@ -124,6 +130,28 @@ class _Writer:
         self.elements += len(chunk)
         if not leaves:
             return
+        self._waiting.append((chunk, shards))
+        self._waiting_bytes += memory_of(chunk)
+        # Nothing but empty lists so far, which have the dtype of what comes behind them.
+        is_unsure = self._known is None and any(map(is_untyped, leaves))
+        if not is_unsure or self._waiting_bytes > _MOST_WAITING_BYTES:
+            self._write_waiting(leaves)
+
+    def _write_waiting(self, leaves: Sequence[LeafSpec]) -> None:
+        dtypes = [leaf.dtype for leaf in leaves]
+        if self._dtypes is not None and dtypes != self._dtypes:
+            raise ElementError(
+                "the lists before this element are empty and were written as float64, for there "
+                "were too many to hold; give them a dtype, as with np.array([], np.int64), or "
+                "promise one with output_signature=",
+                row=0,
+            )
+        self._dtypes = dtypes
+        waiting, self._waiting, self._waiting_bytes = self._waiting, [], 0
+        for chunk, shards in waiting:
+            self._write_all(typed(chunk, leaves), shards, leaves)
+
+    def _write_all(self, chunk: Chunk, shards: Any, leaves: Sequence[LeafSpec]) -> None:
         if shards is None:
             self._write(0, chunk, leaves)
             return
@@ -158,6 +186,8 @@ class _Writer:
 
     def finish(self) -> Spec:
         """Make all files durable; the spec of what they hold."""
+        if self._waiting:
+            self._write_waiting(structure_and_leaves(self._found)[1])
         for writer in self._shards.values():
             writer.finish()
         if self._known is not None:

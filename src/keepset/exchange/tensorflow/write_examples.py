@@ -12,7 +12,14 @@ from keepset.core.column import Column, column_rows
 from keepset.core.dtypes import Array, StringType
 from keepset.core.ragged import Ragged
 from keepset.core.sparse import Sparse
-from keepset.core.spec import LeafSpec, RaggedTensorSpec, SparseTensorSpec, Spec, TensorSpec
+from keepset.core.spec import (
+    LeafSpec,
+    RaggedTensorSpec,
+    SparseTensorSpec,
+    Spec,
+    TensorSpec,
+    is_untyped,
+)
 from keepset.core.structure import structure_of
 from keepset.errors import ElementError, InvalidArgumentError
 from keepset.exchange.tensorflow.features import (
@@ -137,6 +144,10 @@ def _leaf(name: str, spec: LeafSpec) -> _Leaf:
         return _sparse_leaf(name, spec, dtype)
     shape = spec.shape
     feature: FeatureDescription
+    if is_untyped(spec) and shape == (0,):
+        # Of no kind, which readers take for a list of whatever type they are asked for.
+        feature = FixedLenSequenceFeature((), dtype, allow_missing=True)
+        return _Leaf(name, feature, [name], lambda column: [[b""] * len(column)])
     if shape is not None and None not in shape:
         feature = FixedLenFeature(shape, dtype)
     elif shape is not None and None not in shape[1:]:

@@ -7,11 +7,11 @@ from collections.abc import Collection
 from typing import Any, NamedTuple
 
 from keepset.core.chunk import Chunk
-from keepset.core.chunk_spec import chunk_spec, widened
+from keepset.core.chunk_spec import chunk_spec, typed, widened
 from keepset.core.dtypes import StringType
 from keepset.core.encoded import encoded_chunk, encoded_spec
 from keepset.core.node import Node
-from keepset.core.spec import Spec, TensorSpec
+from keepset.core.spec import Spec, TensorSpec, structure_and_leaves
 from keepset.errors import ElementError, InvalidArgumentError
 from keepset.exchange.files.exporting import numbered, with_row
 from keepset.exchange.files.file_names import is_local, store_of
@@ -143,6 +143,7 @@ def _records(chunk: Chunk, made: ExampleWriter) -> list[bytes]:
     if _are_records(made.spec):
         return chunk.rows
     made.check(chunk)
+    chunk = typed(chunk, structure_and_leaves(made.spec)[1])
     try:
         return with_row(lambda part: made.examples(part.columns), chunk)
     except ElementError as error:

@@ -13,7 +13,8 @@ from keepset.core.arrays import as_array
 from keepset.core.dtypes import StringType, is_numeric, string, text
 from keepset.core.element import to_element
 from keepset.core.encoded import encoded_leaf
-from keepset.core.spec import Spec, TensorSpec, spec_of
+from keepset.core.spec import Spec, TensorSpec, is_untyped, spec_of
+from keepset.core.untyped import typed_column
 from keepset.errors import ElementError, InvalidArgumentError
 from keepset.exchange.images.pictures import ENDINGS as PICTURES
 from keepset.exchange.images.pictures import PixelFormat, encode, misfit
@@ -132,6 +133,10 @@ class EntryWriter:
         """The content of the file."""
         if self._ending in JSON and not self._is_bytes:
             return self._json(value)
+        if self._ending == "npy" and is_untyped(self._spec):
+            # The samples before were empty lists: the type is that of the first that has one.
+            self._spec = spec_of(value)
+        [value] = typed_column([value], self._spec)
         found = spec_of(value)
         is_single = self._is_bytes or self._ending in NUMBERS
         if getattr(found, "dtype", None) != self._spec.dtype or (is_single and found.shape != ()):

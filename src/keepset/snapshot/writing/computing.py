@@ -10,11 +10,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from keepset.core.chunk import EMPTY, Chunk
+from keepset.core.chunk_spec import TypesSoFar
 from keepset.core.cursor import Marked
 from keepset.core.dtypes import Array
 from keepset.core.node import Node
 from keepset.core.pace import Pace
 from keepset.core.run import Run, counted_draws, start_below
+from keepset.core.spec import Spec
 from keepset.core.warn import warn_user
 from keepset.errors import StateError, StorageError, WorkerDiedError
 from keepset.format.log import Append
@@ -49,9 +51,17 @@ class KeepingStage(Protocol):
 class Computing:
     """Gives elements from some position on; keeps them if it was told to, and is still the one."""
 
-    def __init__(self, node: Node, run: Run, upstream: Marked, position: int = 0) -> None:
+    def __init__(
+        self,
+        node: Node,
+        run: Run,
+        upstream: Marked,
+        position: int = 0,
+        before: Spec | None = None,
+    ) -> None:
         self._node, self._run, self._upstream = node, run, upstream
         self._position = position
+        self._types = TypesSoFar(before)
         self._pace = Pace(node.may_run_ahead)
         self._in_background = any(map(_runs_in_background, node.walk()))
         self._has_failed = False
@@ -136,7 +146,7 @@ class Computing:
             self._has_failed = True
             raise
         self._pace.adapt(time.perf_counter() - began, chunk.own_bytes)
-        return chunk
+        return self._types.typed(chunk) if len(chunk) else chunk
 
     def _note_found(self) -> None:
         if self._identity is not None:
@@ -406,4 +416,4 @@ def computing_behind(
             run.session.close()
     if not is_same:
         return None
-    return Computing(node, run, upstream, last.stop)
+    return Computing(node, run, upstream, last.stop, kept.spec)

@@ -16,6 +16,7 @@ from keepset.core.checksum import crc32c_function
 from keepset.core.chunk import Chunk
 from keepset.core.dtypes import Array
 from keepset.core.spec import Spec
+from keepset.core.structure import Structure, structure_of
 from keepset.errors import ElementError, PendingSnapshotError
 from keepset.format.layout import Layout
 from keepset.format.manifest import Manifest
@@ -78,6 +79,7 @@ class Recorder:
         self._segments = Segments(
             store, run, compression, Layout(spec) if has_spec else None, segment_bytes, on_written
         )
+        self._structure: Structure | None = structure_of(spec) if has_spec else None
         self._order = OrderBuilder()
         self._elements = 0  # since the last cut
         self._next = self._first = first
@@ -103,6 +105,10 @@ class Recorder:
         self._next += len(chunk)
 
     def _take_in(self, chunk: Chunk, shards: Array | None) -> None:
+        structure = self._structure = self._structure or chunk.structure
+        # Here, where elements are in order: columns compare them with the first of their chunk.
+        if chunk.structure != structure:
+            raise structure.difference(chunk.structure, 0)
         if shards is None:
             self._add_all(chunk)
             return

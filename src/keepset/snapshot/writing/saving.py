@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import ExitStack
 from typing import Any
 
 from keepset.codecs import normal_name
@@ -49,63 +51,90 @@ def save_node(
         )
     name = normal_name(compression)
     store = open_store(path, **(options or {}))
-    run_id = new_run_id()
-    log = Log(store)
-    # From the beginning, so that a fence against this run is seen whatever was committed since.
-    state = log.state()
-    told = Told(node, tell)
-    lease = Lease(store, run_id)
     shown = Progress(f"saving to {store.url}", node.cardinality(), progress)
-    known = node.known_spec()
-    recorder = Recorder(
-        store,
-        run_id,
-        name,
-        spec=known[0] if known else None,
-        has_spec=known is not None,
-        chunk_bytes=chunk_bytes,
-        segment_bytes=segment_bytes,
-        on_written=shown.add_written,
-        # Until this returns, nobody who keeps to the rules changes what the pipeline gives.
-        holds_views=True,
-    )
-    whole = False
-    is_published: bool | None = False
+    outcome = _Outcome()
     try:
-        given = 0
-        for chunk in _chunks(node, recorder):
-            shards = None if shard_func is None else shards_of(chunk, shard_func, given)
-            recorder.add(chunk, shards)
-            given += len(chunk)
-            shown.advance(len(chunk))
-        last = recorder.cut()
-        # While the disk takes the last segment.
-        about = {"lineage": Lineage.of(node).to_json(), **told.keep(store)}
-        written = last.result()
-        manifest = recorder.unified(written)
-        is_published = None  # from here on it may be, whatever goes wrong
-        _publish(log, state, run_id, manifest, about)
-        # Of a narrower layout, and never part of any version.
-        store.delete(written.segment_names - manifest.segment_names)
-        whole = True
+        with ExitStack() as ends:
+            ends.callback(lambda: shown.close(outcome.is_published is True))
+            run_id = new_run_id()
+            log = Log(store)
+            # From the beginning, so that a fence against this run is seen whatever was committed
+            # since.
+            state = outcome.before = log.state()
+            told = Told(node, tell)
+            lease = Lease(store, run_id)
+            ends.callback(lease.release)
+            known = node.known_spec()
+            recorder = Recorder(
+                store,
+                run_id,
+                name,
+                spec=known[0] if known else None,
+                has_spec=known is not None,
+                chunk_bytes=chunk_bytes,
+                segment_bytes=segment_bytes,
+                on_written=shown.add_written,
+                # Until this returns, nobody who keeps to the rules changes what the pipeline gives.
+                holds_views=True,
+            )
+            ends.callback(recorder.close)
+            written = _write(node, recorder, shard_func, shown)
+            # While the disk takes the last segment.
+            about = {"lineage": Lineage.of(node).to_json(), **told.keep(store)}
+            last = written.result()
+            manifest = recorder.unified(last)
+            outcome.is_published = None  # from here on it may be, whatever goes wrong
+            _publish(log, state, run_id, manifest, about)
+            outcome.is_published = True
+            # Of a narrower layout, and never part of any version.
+            store.delete(last.segment_names - manifest.segment_names)
     except StorageError as error:
         if error.url.startswith(store.url):
-            raise _with_outcome(error, is_published, state) from error
+            raise outcome.added_to(error) from error
         raise  # of another place, which the pipeline reads
-    finally:
-        recorder.close()
-        lease.release()
-        shown.close(whole)
     return store.url
 
 
-def _with_outcome(error: StorageError, is_published: bool | None, state: LogState) -> StorageError:
-    """The error of a save, which says what is there now."""
-    outcome = "whether it was saved is not certain: load it to see, or save it again"
-    if is_published is not None:
-        before = "" if state.version is None else ", and what was saved before is as it was"
-        outcome = f"nothing of this save is stored{before}"
-    return StorageError(f"{error}; {outcome}", url=error.url, number=error.errno)
+def _write(
+    node: Node, recorder: Recorder, shard_func: Callable[..., Any] | None, shown: Progress
+) -> Future[Manifest]:
+    """Write all elements; what makes the last of them durable."""
+    given = 0
+    for chunk in _chunks(node, recorder):
+        shards = None if shard_func is None else shards_of(chunk, shard_func, given)
+        recorder.add(chunk, shards)
+        given += len(chunk)
+        shown.advance(len(chunk))
+    return recorder.cut()
+
+
+class _Outcome:
+    """What is there after a save that has failed.
+
+    Attributes:
+        before: What was there when it began; None if the place did not say.
+        is_published: Whether all of it is there; None if that is not certain.
+    """
+
+    def __init__(self) -> None:
+        self.before: LogState | None = None
+        self.is_published: bool | None = False
+
+    def added_to(self, error: StorageError) -> StorageError:
+        """The error, which says so."""
+        return StorageError(f"{error}; {self}", url=error.url, number=error.errno)
+
+    def __str__(self) -> str:
+        if self.is_published is None:
+            return "whether it was saved is not certain: load it to see, or save it again"
+        if self.is_published:
+            return "all of it is saved, and files that are not needed may be left: keepset gc"
+        nothing = "nothing of this save is stored"
+        if self.before is None:
+            return f"{nothing}, and what may have been saved before is as it was"
+        if self.before.version is None:
+            return nothing
+        return f"{nothing}, and what was saved before is as it was"
 
 
 def _chunks(node: Node, recorder: Recorder) -> Iterator[Chunk]:

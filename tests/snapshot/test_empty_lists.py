@@ -1,0 +1,108 @@
+"""Lists without items in a snapshot: they have the dtype of the lists beside them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import keepset as ks
+from keepset.core.run import start
+from keepset.snapshot.writing import first_pass
+from keepset.testing import assert_elements_equal
+
+EMPTY = {
+    "first": [0],
+    "middle": [40, 41],
+    "last": [99],
+    "first half": range(50),
+    "second half": range(50, 100),
+    "every second": range(0, 100, 2),
+}
+
+
+def lists(place: str) -> ks.Dataset:
+    empty = set(EMPTY[place])
+    return ks.Dataset.range(100).map(
+        lambda i: {"ids": [] if i in empty else list(range(i % 4 + 1)), "n": {"deep": []}}
+    )
+
+
+def types(rows: list[Any]) -> list[Any]:
+    return [row["ids"].dtype for row in rows]
+
+
+def read(ds: ks.Dataset, rows: int) -> list[Any]:
+    """All elements, so many at a time."""
+    node = ds.__keepset_node__()
+    cursor, found = node.cursor(start(node)), []
+    while len(chunk := cursor.read(rows)):
+        found += chunk.rows
+    cursor.close()
+    return found
+
+
+@pytest.mark.parametrize("place", EMPTY)
+@pytest.mark.parametrize("rows", [1, 3, 64, 1000])
+def test_a_first_pass_yields_what_the_replay_yields(place: str, rows: int, tmp_path: Path) -> None:
+    ds = lists(place).snapshot(tmp_path)
+    first, again = read(ds, rows), read(ds, rows)
+    known = next(i for i, row in enumerate(first) if row["ids"].size)
+    assert_elements_equal(first[known:], again[known:])
+    assert set(types(first[:known])) <= {np.dtype(np.float64)}
+    assert set(types(again)) == {np.dtype(np.int64)}
+    assert {row["n"]["deep"].dtype for row in again} == {np.dtype(np.float64)}
+    stored = ks.load(tmp_path)
+    assert stored[0]["ids"].dtype == stored[99]["ids"].dtype == np.int64
+
+
+@pytest.mark.parametrize("place", EMPTY)
+@pytest.mark.parametrize("stop", [1, 30, 60])
+def test_a_pass_goes_on_behind_empty_lists(place: str, stop: int, tmp_path: Path) -> None:
+    ds = lists(place).snapshot(tmp_path)
+    for _ in zip(range(stop), ds, strict=False):
+        pass
+    rows = list(ds)
+    assert [row["ids"].tolist() for row in rows] == [r["ids"].tolist() for r in lists(place)]
+    assert set(types(list(ds))) == {np.dtype(np.int64)}
+
+
+def test_what_is_committed_early_has_the_type_of_the_rest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(first_pass, "_FIRST_COMMIT_S", 0.0)
+    ds = lists("first half").snapshot(tmp_path)
+    iterator = iter(ds)
+    for _ in range(70):
+        next(iterator)
+    iterator.close()
+    found = []
+    for row in ds:
+        found.append(row["ids"].dtype)
+        if len(found) == 60:
+            break
+    assert set(found) == {np.dtype(np.int64)}
+    assert set(types(list(ds))) == set(types(list(ds))) == {np.dtype(np.int64)}
+
+
+GROUPS: dict[str, Any] = {
+    "padded_batch": lambda ds: ds.padded_batch(10),
+    "padded_batch, sizes": lambda ds: ds.padded_batch(10, padded_shapes={"ids": 4}),
+    "padded_batch, values": lambda ds: ds.padded_batch(10, padding_values={"ids": -1}),
+    "ragged_batch": lambda ds: ds.ragged_batch(10),
+    "sparse_batch": lambda ds: ds.map(lambda x: x["ids"]).sparse_batch(10, [4]),
+}
+
+
+@pytest.mark.parametrize("place", EMPTY)
+@pytest.mark.parametrize("kind", GROUPS)
+def test_batches_of_lists_may_have_empty_ones(place: str, kind: str) -> None:
+    ds = GROUPS[kind](lists(place).map(lambda x: {"ids": x["ids"]}))
+    made = read(ds, 1000)
+    assert_elements_equal(read(ds, 1), made)
+    for i, batch in enumerate(made):
+        ids = batch["ids"] if isinstance(batch, dict) else batch
+        is_typed = any(row % 100 not in EMPTY[place] for row in range(i * 10, i * 10 + 10))
+        assert ids.dtype == (np.int64 if is_typed else np.float64)
