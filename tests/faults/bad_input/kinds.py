@@ -9,6 +9,7 @@ from tests.faults.bad_input import (
     own_kinds,
     place_kinds,
     recipe_kinds,
+    state_kinds,
     tensorflow_kinds,
 )
 from tests.faults.bad_input.kind import Kind
@@ -17,6 +18,7 @@ KINDS: Final[dict[str, Kind]] = {
     **own_kinds.KINDS,
     **place_kinds.KINDS,
     **recipe_kinds.KINDS,
+    **state_kinds.KINDS,
     **tensorflow_kinds.KINDS,
     **exchange_kinds.KINDS,
 }
