@@ -22,8 +22,8 @@ settings.register_profile("default", _PATIENT, max_examples=60, derandomize="CI"
 settings.register_profile("thorough", _PATIENT, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
-# A script starts a job in the background (``make test &``) with interrupts ignored, and the programs
-# that tests start and interrupt would inherit that. They do not inherit a handler.
+# A script starts a job in the background (``make test &``) with interrupts ignored, which programs
+# that tests start and interrupt would inherit. They do not inherit a handler.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
