@@ -11,7 +11,9 @@ from contextlib import AbstractContextManager
 from typing import Any, Final
 from unittest import mock
 
-from keepset.snapshot.upkeep import removing
+from tests.faults.simulated_world.store import SimulatedStore
+
+from keepset.snapshot.upkeep import collecting, removing
 from keepset.storage import ObjectInfo, Store
 
 _declare_removed = removing._declare_removed
@@ -24,9 +26,17 @@ def _only_over_commits(
     return _declare_removed(store, found, numbers) if numbers else (10**7, 0)
 
 
+def _by_the_machine(store: SimulatedStore) -> float:
+    """As it was: by the clock of the machine that collects, which may be wrong."""
+    return float(vars(collecting)["time"].time())
+
+
 DEFECTS: Final[dict[str, Callable[[], AbstractContextManager[Any]]]] = {
     "no reset without commits": lambda: mock.patch.object(
         removing, "_declare_removed", _only_over_commits
+    ),
+    "files of the living swept": lambda: mock.patch.object(
+        SimulatedStore, "now_s", _by_the_machine
     ),
     "later commits deleted": lambda: mock.patch.object(removing, "_is_before", return_value=True),
 }
