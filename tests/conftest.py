@@ -4,6 +4,7 @@ HYPOTHESIS_PROFILE=thorough looks much harder than the default.
 """
 
 import os
+import signal
 import subprocess
 import sys
 import urllib.request
@@ -20,6 +21,11 @@ _PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("default", _PATIENT, max_examples=60, derandomize="CI" in os.environ)
 settings.register_profile("thorough", _PATIENT, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+# A script starts a job in the background (``make test &``) with interrupts ignored, which programs
+# that tests start and interrupt would inherit. They do not inherit a handler.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SERVER = Path(__file__).parent / "storage" / "s3_server.py"
 

@@ -181,6 +181,25 @@ def test_a_state_of_another_pipeline_is_refused() -> None:
         shares.restore(shares.state(0, 0) | {"draws": {}})
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("epoch", "x"), ("epoch", -1), ("epoch", 2**63), ("epoch", 1.5), ("taken", None)),
+        *(
+            ("taken", float("inf")),
+            ("taken", 10**30),
+            ("draws", {"": 1}),
+            ("draws", {"": ["x", 0]}),
+        ),
+        *(("snapshots", 7), ("snapshots", [1])),
+    ],
+)
+def test_a_state_that_was_changed_is_refused(name: str, value: object) -> None:
+    shares = shares_of(Dataset.range(9).shuffle(3))
+    with pytest.raises(StateError, match="state"):
+        shares.restore(shares.state(0, 1) | {name: value})
+
+
 def test_ranks_need_a_seed_that_all_of_them_know() -> None:
     ds = Dataset.range(9).shuffle(3)
     with pytest.raises(InvalidArgumentError, match=r"shuffle\(3\).*pass seed=.*set_seed"):

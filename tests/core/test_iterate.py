@@ -18,6 +18,7 @@ import pytest
 
 import keepset as ks
 from keepset.core.structure import structure_of
+from keepset.nodes.from_sequence import FromSequence
 
 
 def test_a_state_is_taken_and_used_at_every_element_and_at_the_end() -> None:
@@ -57,6 +58,80 @@ def test_a_state_of_another_pipeline_is_refused() -> None:
         ks.Dataset.range(5).map(lambda x: x).iterate(state)
     with pytest.raises(ks.StateError, match="not an iterator state"):
         ks.Dataset.range(5).iterate({"nonsense": 1})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("draws", 1), ("draws", {".0": -0.0}), ("draws", {".0": ["x", 0]}), ("cursor", None)),
+        *(
+            ("next", "x"),
+            ("next", -(2**63) - 1),
+            ("next", {}),
+            ("given", float("inf")),
+            ("skip", [1]),
+        ),
+    ],
+)
+def test_a_state_that_was_changed_is_refused(name: str, value: object) -> None:
+    ds = ks.Dataset.range(30).shuffle(4, seed=1).batch(4)
+    ds = ds.repeat(2) if name == "given" else ds
+    it = iter(ds)
+    for _ in range(5):
+        next(it)
+    state = it.state()
+    assert _put(state, name, value)
+    with pytest.raises(ks.StateError, match="state"):
+        list(ds.iterate(state))
+
+
+def _put(state: object, name: str, value: object) -> bool:
+    """Replace each value of this name; whether there are any."""
+    inner = state.items() if isinstance(state, dict) else enumerate(state)  # type: ignore[arg-type]
+    found = [_put(each, name, value) for _, each in inner if isinstance(each, dict | list)]
+    if isinstance(state, dict) and name in state:
+        state[name] = value
+        return True
+    return any(found)
+
+
+def test_errors_of_functions_stay_as_they_are_behind_a_state() -> None:
+    fails = False
+
+    def double(x: int) -> int:
+        if fails:
+            raise TypeError("not today")
+        return 2 * x
+
+    for ds in (ks.Dataset.range(9).map(double), ks.Dataset.range(9).map(double).batch(2)):
+        fails = False
+        it = iter(ds)
+        next(it)
+        state, fails = it.state(), True
+        with pytest.raises(TypeError, match="not today"):
+            list(ds.iterate(state))
+
+
+def test_errors_of_sources_stay_as_they_are_behind_a_state() -> None:
+    class Source:
+        fails = False
+
+        def __len__(self) -> int:
+            return 9
+
+        def __getitem__(self, i: int) -> int:
+            if self.fails:
+                raise ValueError("the source is gone")
+            return i
+
+    source = Source()
+    ds = ks.Dataset(FromSequence(sequence=source)).batch(2)
+    it = iter(ds)
+    next(it)
+    source.fails = True
+    with pytest.raises(ValueError, match="the source is gone") as caught:
+        list(ds.iterate(it.state()))
+    assert not isinstance(caught.value, ks.StateError)
 
 
 def test_after_an_error_the_state_points_to_the_element_that_failed() -> None:

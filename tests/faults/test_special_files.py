@@ -15,6 +15,7 @@ import keepset as ks
 # They hold advice that readers do without, or are one file of several that say the same.
 OPTIONAL = {
     *("lease", "record index", "commit"),
+    *("table of files", "note of a part", "cached block", "state"),
     *("tensorflow, distributed", "tensorflow, legacy_v1"),
 }
 

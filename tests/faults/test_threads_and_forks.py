@@ -7,6 +7,9 @@ goes on as if nothing had been.
 
 from __future__ import annotations
 
+import importlib
+import inspect
+import pkgutil
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import islice
@@ -15,13 +18,16 @@ from typing import Any
 
 import pytest
 from tests.faults.tally import note_counts
+from tests.snapshot.declared_examples import EXAMPLES
 from tests.test_contract import CASES, Case, parameter
 
 import keepset as ks
+from keepset.core.node import Node
 from keepset.errors import StorageError
 from keepset.testing.isolation import _forked, check_fork, check_shared_iterator
 
 THREADS = 4
+_MOST = 20  # elements of an example that has no end
 
 
 @pytest.mark.filterwarnings("ignore:.*passed none of its")
@@ -30,6 +36,44 @@ def test_four_threads_read_on_while_the_process_is_forked(case: Case) -> None:
     check_shared_iterator(case.make(), THREADS)
     check_fork(case.make, ordered=case.how.get("ordered", True), num_threads=THREADS)
     note_counts("threads and forks", {"pipelines": 1, "threads": 2 * THREADS, "forks": 1})
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("stage", EXAMPLES)
+def test_four_threads_and_forks_of_an_example_of_every_stage(tmp_path: Path, stage: str) -> None:
+    """Readers of files and snapshots too; that the table has all stages is tested beside it.
+
+    Without threads the process is forked in the middle for certain: nobody reads on to the end.
+    """
+    made = ks.Dataset(EXAMPLES[stage].node(tmp_path))
+    ds = made.take(_MOST) if made.cardinality() == ks.INFINITE_CARDINALITY else made
+    check_shared_iterator(ds, THREADS)
+    for threads in (0, THREADS):
+        check_fork(lambda: ds, num_threads=threads)
+    note_counts("threads and forks", {"pipelines": 1, "threads": 2 * THREADS, "forks": 2})
+
+
+def test_every_stage_is_read_by_threads_and_forked(tmp_path: Path) -> None:
+    """All subclasses of Node, found by importing the library; adapters need their frameworks."""
+    for module in pkgutil.walk_packages(ks.__path__, "keepset."):
+        if not module.name.startswith(("keepset.adapters", "keepset.tf", "keepset.__main__")):
+            importlib.import_module(module.name)
+    read: set[type[Node]] = {type(node) for case in CASES for node in case.make()._node.walk()}
+    for name, example in EXAMPLES.items():
+        (tmp_path / name).mkdir()
+        read |= {type(node) for node in example.node(tmp_path / name).walk()}
+    missing = {
+        f"{kind.__module__}.{kind.__name__}"
+        for kind in _below(Node)
+        if kind.__module__.startswith("keepset.") and not inspect.isabstract(kind)
+    } - {f"{kind.__module__}.{kind.__name__}" for kind in read}
+    assert not missing
+
+
+def _below(kind: type[Any]) -> Iterator[type[Any]]:
+    for each in kind.__subclasses__():
+        yield each
+        yield from _below(each)
 
 
 def same(x: Any) -> Any:

@@ -363,7 +363,7 @@ from keepset.storage import multipart_upload
 multipart_upload.PART_BYTES = 4096
 def dying(x):
     if x == 150:
-        time.sleep(0.2)
+        time.sleep(0.2)  # so that some parts are there; without any there is nothing to load either
         os.kill(os.getpid(), 9)
     return np.full(200, x, np.float32)
 ks.Dataset.range(1000).map(dying).save(sys.argv[1], None, chunk_bytes=512)

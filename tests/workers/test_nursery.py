@@ -203,6 +203,7 @@ def test_workers_go_on_without_it() -> None:
 def test_a_worker_that_dies_without_it_is_reported_all_the_same() -> None:
     def dies(x: Any) -> Any:
         os.kill(os.getppid(), signal.SIGKILL)
+        # The signal is under way: what gets it runs no further, however long its end takes.
         time.sleep(0.2)
         os._exit(1)
 

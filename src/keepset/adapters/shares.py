@@ -25,6 +25,7 @@ from keepset.core.dtypes import Array
 from keepset.core.node import INFINITE, UNKNOWN, Node
 from keepset.core.random import Randomness, seeds_are_set
 from keepset.core.run import Run, start
+from keepset.core.state_errors import state_errors
 from keepset.core.state_outline import check_outline, outline_of
 from keepset.errors import ElementIndexError, InvalidArgumentError, StateError
 
@@ -168,11 +169,20 @@ class Shares:
         if not isinstance(state, dict) or not state.keys() >= keys:
             raise StateError("this is not a state of a loader; pass what loader.state_dict() gave")
         check_outline(self.node, state["pipeline"])
-        if int(state["taken"]):  # else it is the beginning, whatever the stages compute
-            self._expected = dict(state.get("snapshots") or {})
-            self._check_snapshots(self._expected)
-        self.passes.take_seeds(state["draws"])
-        return int(state["epoch"]), int(state["taken"])
+        number, taken = state["epoch"], state["taken"]
+        if not (_is_count(number) and _is_count(taken)):
+            raise StateError(
+                f"this state is at element {taken!r:.50} of the pass {number!r:.50}, which is no "
+                "place; pass what loader.state_dict() gave"
+            )
+        with state_errors(state):
+            # Where nothing was taken it is the beginning, whatever the stages compute.
+            expected = dict(state.get("snapshots") or {}) if taken else self._expected
+            if taken:
+                self._check_snapshots(expected)
+            self.passes.take_seeds(state["draws"])
+        self._expected = expected
+        return number, taken
 
     def _check_snapshots(self, stored: Any) -> None:
         for where, stage in stages_by_place(self.node):
@@ -191,6 +201,11 @@ class Shares:
         import cloudpickle
 
         self.__dict__.update(state, node=cloudpickle.loads(state["node"]), _process=os.getpid())
+
+
+def _is_count(value: Any) -> bool:
+    """Whether a value of a state can be the number of a pass, or of elements."""
+    return type(value) is int and 0 <= value < 1 << 63
 
 
 def _fresh(node: Node) -> Node:

@@ -39,6 +39,7 @@ from keepset.core.memory import reuse_freed_memory
 from keepset.core.node import Node
 from keepset.core.pace import Pace
 from keepset.core.run import start
+from keepset.core.state_errors import state_errors
 from keepset.core.state_outline import check_outline, outline_of
 from keepset.core.tap import tap_of
 from keepset.errors import StateError
@@ -91,8 +92,9 @@ class _Feed:
     def __init__(self, root: Node, state: State | None) -> None:
         reuse_freed_memory()
         self._outline = outline_of(root)
-        self._run = start(root, None if state is None else state["draws"])
-        self._tap = tap_of(root.cursor(self._run), on_error=self.close)
+        with state_errors(state):
+            self._run = start(root, None if state is None else state["draws"])
+            self._tap = tap_of(root.cursor(self._run), on_error=self.close)
         self._pace = Pace(root.may_run_ahead)
         self._tap.counts_bytes = root.may_run_ahead
         self._closed = False
@@ -105,16 +107,14 @@ class _Feed:
         self._given: Any = None  # what stands for them in ``chain``
         self._turns: _Turns | None = None
         self._iterator: ref[DatasetIterator] | None = None
+        self._from = state
         if state is not None:
             try:
-                self._tap.restore(state["cursor"])
-            except (LookupError, TypeError, AttributeError) as error:
-                if hasattr(error, "__notes__"):
-                    raise  # of a function, which says where it was
-                raise StateError(
-                    "this state does not fit the pipeline; build the dataset as it was when the "
-                    "state was taken"
-                ) from error
+                with state_errors(state):
+                    self._tap.restore(state["cursor"])
+            except BaseException:
+                self.drop()
+                raise
 
     def serve(self, iterator: DatasetIterator) -> None:
         """Say whose feed this is, without keeping it alive."""
@@ -163,10 +163,15 @@ class _Feed:
         began = time.perf_counter()
         self._is_reading = True
         try:
-            rows = self._tap.read(self._pace.size, tokens)
+            # Some of what a state says is only looked at where elements are read.
+            with state_errors(self._from, is_reading=True):
+                rows = self._tap.read(self._pace.size, tokens)
         except BaseException as error:
             was_closed = self._closed
             # An iterator that has raised is over, and its traceback may keep it alive for long.
+            if isinstance(error, StateError) and self._from is not None and not was_closed:
+                self._final = self._from["cursor"]  # nobody can say where it stands
+                self.drop()
             self.close()
             if was_closed and isinstance(error, Exception):
                 raise StopIteration from None  # another thread has closed what this one was reading

@@ -159,8 +159,9 @@ class GroupByWindowCursor(Cursor):
         """Make a data set of a group and begin to give its elements."""
         last = group.positions[-1]
         rows = Rows(chunk=Chunk.from_rows(group.rows), promised=self._promised)
+        key = np.int64(group.key)  # no error of the function's if a state says what is no key
         try:
-            result = self._node.reduce_func(np.int64(group.key), self._node.wrap(rows))
+            result = self._node.reduce_func(key, self._node.wrap(rows))
             node = to_node(result, self._title)
         except Exception as error:
             raise explain(error, self._title, last) from error.__cause__

@@ -223,10 +223,7 @@ class LocalStore(Store):
         return LocalStore(self._path(prefix.removesuffix("/")))
 
     def now_s(self) -> float | None:
-        """The time by the clock that stamps files, which may be that of a server.
-
-        None if there is no folder, or no file can be made to be stamped.
-        """
+        # It may be that of a server. Without a folder no file can be made to be stamped.
         try:
             file = TemporaryFile(self._root)
         except OSError:
@@ -239,10 +236,6 @@ class LocalStore(Store):
             file.discard()
 
     def unfinished(self, folders: tuple[str, ...] = ("",)) -> Iterator[ObjectInfo]:
-        """Files that have not got their names yet, of writers that live and of killed ones.
-
-        Those of the store's own folder are listed, and those below ``folders``.
-        """
         for name, entry in _walk(self._root, "", ()):
             if not entry.name.startswith(TEMPORARY):
                 continue
@@ -252,7 +245,6 @@ class LocalStore(Store):
                     yield ObjectInfo(name, facts.st_size, facts.st_mtime)
 
     def discard(self, unfinished: Iterable[str]) -> None:
-        """Remove files that ``unfinished`` has listed."""
         for name in unfinished:
             path = os.path.join(self._root, name)
             with writing(path, "delete"), suppress(*_NOT_THERE):

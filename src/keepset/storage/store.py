@@ -131,6 +131,21 @@ class Store(ABC):
         For those that must not come back after a power cut. Object stores delete durably at once.
         """
 
+    def now_s(self) -> float | None:
+        """The time by the clock that stamps objects; None where it cannot be asked for that."""
+        return None
+
+    def unfinished(self, folders: tuple[str, ...] = ("",)) -> Iterator[ObjectInfo]:
+        """Files of writers, living or killed, that have not got the names of their objects yet.
+
+        Those of the store's own folder are listed, and those below ``folders``. Object stores have
+        none.
+        """
+        return iter(())
+
+    def discard(self, unfinished: Iterable[str]) -> None:
+        """Remove files that ``unfinished`` has listed."""
+
     @abstractmethod
     def sub(self, prefix: str) -> Store:
         """The store of a folder below this one."""

@@ -46,15 +46,15 @@ def _saved(compression: str | None) -> Callable[[Path], None]:
 
 
 def _read(folder: Path) -> None:
-    _each(
+    each_of(
         lambda: read_some(ks.load(folder)),
-        lambda: _look(folder),
+        lambda: look(folder),
         lambda: list_snapshots(open_store(folder)),
         lambda: check_snapshot(open_store(Snapshot(folder).url)),
     )
 
 
-def _look(folder: Path) -> None:
+def look(folder: Path) -> None:
     found = Snapshot(folder)
     for name in dir(Snapshot):
         if not name.startswith("__"):
@@ -62,7 +62,7 @@ def _look(folder: Path) -> None:
     repr(found)
 
 
-def _each(*actions: Callable[[], Any]) -> None:
+def each_of(*actions: Callable[[], Any]) -> None:
     """Do all of them, though one refuses; the first refusal is raised at the end."""
     refusals = []
     for action in actions:
@@ -97,7 +97,7 @@ def _leased(folder: Path) -> None:
 
 
 def _read_leased(folder: Path) -> None:
-    _each(
+    each_of(
         lambda: _read(folder / "data"),
         lambda: ks.Dataset.range(5).save(folder / "data"),
         lambda: list(ks.Dataset.range(4).snapshot(folder / "data" / "other")),

@@ -26,7 +26,9 @@ ends at a step.
     whole data set, garbage is collected, the snapshot can be removed, and what is saved then can be
     loaded; nothing that is needed is damaged.
     If anything was damaged, a repair comes before all that, and succeeds.
-6.  Nothing hangs: there is a bound on the number of steps, and all tasks never wait for each other.
+6.  No collection removes an unfinished file that was written to within the last minute, by the
+    clock of the disk: its writer may be alive, and have no lease yet.
+7.  Nothing hangs: there is a bound on the number of steps, and all tasks never wait for each other.
 """
 
 from __future__ import annotations
@@ -51,6 +53,8 @@ def judge(world: World) -> None:
     for operation in list(world.operations):
         _judge_operation(world, operation)
     world.alone(lambda actor: _use(world, actor))
+    if world.disk.swept:
+        raise BrokenLawError(f"swept while it was written: {world.disk.swept[0]}")
     for operation, complaint in world.complaints:
         if not _was_damaged(world, operation):
             raise BrokenLawError(f"called damaged: {complaint}")

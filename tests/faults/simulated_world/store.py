@@ -15,10 +15,20 @@ from tests.faults.simulated_world.scheduler import Actor, Scheduler
 
 from keepset.errors import ObjectMissingError, StorageError
 from keepset.storage.settle import UnclearAnswerError, create_settled
-from keepset.storage.store import ObjectInfo, ObjectWriter, Store, check_name, check_prefix
+from keepset.storage.store import (
+    TEMPORARY,
+    ObjectInfo,
+    ObjectWriter,
+    Store,
+    check_name,
+    check_prefix,
+)
 
 _PAGE = 3  # names that a listing finds at once
 _LATE_S = 2.0  # how long a name may be passed over by late listings
+
+# A file that was written to within so many seconds may be of a writer that has no lease yet.
+UNFINISHED_S = 60.0
 
 # What may happen to a commit at rest, or to the elements that it names.
 DAMAGES = ("flip", "tear", "tear", "segment")
@@ -61,6 +71,15 @@ class Object:
 
 
 @dataclass
+class Unfinished:
+    """A file that has not got its name yet."""
+
+    modified_s: float
+    size_bytes: int = 0
+    seen_s: dict[Actor, float] = field(default_factory=dict)  # when modified, as was last listed
+
+
+@dataclass
 class Disk:
     """What all stores of one world share."""
 
@@ -79,6 +98,10 @@ class Disk:
     # in a late listing: buckets list at once, and NFS drops a cached folder that it writes to.
     written: dict[tuple[Actor, str], float] = field(default_factory=dict)
     damaged: list[tuple[int, str]] = field(default_factory=list)  # at which step, what
+    unfinished: dict[str, Unfinished] = field(default_factory=dict)
+    # Files that were swept although their writers had written to them within the last minute.
+    swept: list[str] = field(default_factory=list)
+    begun: int = 0
     has_faults: bool = True
     faults_met: int = 0
 
@@ -244,21 +267,60 @@ class SimulatedStore(Store):
             if fault is not None:
                 self._fail("error", name, None)
 
+    def info(self, name: str) -> ObjectInfo:
+        size = len(self._found(name))
+        return ObjectInfo(name, size, self._disk.objects[self._full(name)].created_s)
+
+    def now_s(self) -> float | None:
+        self._disk.scheduler.step()
+        return self._disk.scheduler.now_s
+
+    def unfinished(self, folders: tuple[str, ...] = ("",)) -> Iterator[ObjectInfo]:
+        self._disk.scheduler.step()
+        actor = self._disk.scheduler.current.actor
+        for name, file in sorted(self._disk.unfinished.items()):
+            below = name.removeprefix(f"{self.url}/")
+            if below != name and ("/" not in below or below.startswith(folders)):
+                file.seen_s[actor] = file.modified_s
+                yield ObjectInfo(below, file.size_bytes, file.modified_s)
+
+    def discard(self, unfinished: Iterable[str]) -> None:
+        for name in unfinished:
+            self._disk.scheduler.step()
+            file = self._disk.unfinished.pop(f"{self.url}/{name}", None)
+            actor = self._disk.scheduler.current.actor
+            if file is None or file.seen_s.get(actor) != file.modified_s:
+                continue  # written to since it was listed
+            if self._disk.scheduler.now_s - file.modified_s < UNFINISHED_S:
+                self._disk.swept.append(f"{self.url}/{name}")
+
     def sub(self, prefix: str) -> SimulatedStore:
         return SimulatedStore(self._disk, self._full(prefix.removesuffix("/")))
 
 
 class _Writer(ObjectWriter):
+    """Writes to a file beside the object, which takes the object's name at the end."""
+
     def __init__(self, store: SimulatedStore, name: str) -> None:
         super().__init__(store.object_url(name))
-        self._store, self._name = store, name
+        self._store, self._name, self._disk = store, name, store._disk
         self._data = bytearray()
+        self._disk.begun += 1
+        folder = store._full(name).rpartition("/")[0]
+        self._file = f"{folder}/{TEMPORARY}{self._disk.begun}"
+        self._disk.unfinished[self._file] = Unfinished(self._disk.scheduler.now_s)
 
     def _write(self, view: memoryview) -> None:
         self._data += view
+        if file := self._disk.unfinished.get(self._file):
+            file.modified_s, file.size_bytes = self._disk.scheduler.now_s, len(self._data)
 
     def _finish(self) -> None:
+        self._disk.scheduler.step()
+        if self._disk.unfinished.pop(self._file, None) is None:
+            raise StorageError(f"{self.url} cannot be written: its file is gone", url=self.url)
         self._store.put(self._name, bytes(self._data))
 
     def _discard(self) -> None:
         self._data = bytearray()
+        self._disk.unfinished.pop(self._file, None)

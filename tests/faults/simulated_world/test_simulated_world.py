@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.faults.simulated_world.old_defects import DEFECTS
 from tests.faults.simulated_world.plan import Plan, plan_from_json, plan_of
 from tests.faults.simulated_world.runs import Tally, broken_by, trace
 from tests.faults.simulated_world.shrinking import shrunk
@@ -62,6 +63,18 @@ def test_what_was_found_stays_mended(found: dict[str, Any]) -> None:
     plan = plan_from_json(json.dumps(found["plan"]))
     law = broken_by(plan)
     assert law is None, "\n".join([found["what"], law, *trace(plan)])
+
+
+@pytest.mark.parametrize("defect", DEFECTS)
+def test_a_stored_plan_finds_each_old_defect_that_is_put_back(defect: str) -> None:
+    """Where none does, look for seeds that do, and store what they shrink to."""
+    plans = [
+        plan_from_json(json.dumps(found["plan"]))
+        for found in FOUND
+        if found.get("defect") == defect
+    ]
+    with DEFECTS[defect]():
+        assert any(broken_by(plan) is not None for plan in plans)
 
 
 @pytest.mark.parametrize("seed", [3, 17, 209, 1371])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 from pathlib import Path
 
@@ -100,3 +101,19 @@ def test_the_fingerprint_joins_what_a_pipeline_is_and_how_its_files_stand() -> N
     assert one.fingerprint == "ab" * 16 + "-" + one.stamp
     assert len(one.stamp) == 16
     assert one.stamp != other.stamp
+
+
+@pytest.mark.parametrize("files", ["1e999", "-1", "null", "1.5", "true", '"1"', "[" * 20_000])
+def test_a_table_that_describes_itself_oddly_counts_as_unknown(tmp_path: Path, files: str) -> None:
+    listing = Listing("/x/", "/x", ("a",), np.zeros((1, 3), np.int64))
+    table = FileTable((listing,), np.zeros(1, bool), np.zeros((1, 16), np.uint8))
+    with pa.ipc.open_stream(gzip.decompress(table.to_bytes())) as reader:
+        described, rows = reader.schema.metadata[b"keepset"], reader.read_all()
+    odd = described.decode().replace('"files": 1', f'"files": {files}')
+    rows = rows.replace_schema_metadata({"keepset": odd})
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema) as writer:
+        writer.write_table(rows)
+    store = LocalStore(tmp_path)
+    store.put(TABLE, gzip.compress(sink.getvalue()))
+    assert read_table(store) is None

@@ -206,7 +206,7 @@ def snapshots(path: str, counts: list[int]) -> list[str]:
     for count in counts:
         list(ks.Dataset.range(count).snapshot(path, fingerprint=f"f{count}"))
         names.append(f"f{count}")
-        time.sleep(0.02)
+        time.sleep(0.02)  # longer than a tick of the clock that stamps files, which orders them
     return names
 
 

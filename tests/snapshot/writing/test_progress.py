@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import keepset as ks
 from keepset.core.size_text import size_text
+from keepset.snapshot import beginning
 from keepset.snapshot.writing import progress
 from keepset.snapshot.writing.progress import time_text
 
@@ -146,6 +147,24 @@ def test_the_environment_and_notebooks_decide(
     monkeypatch.delattr(builtins, "get_ipython")
     monkeypatch.setenv("KEEPSET_PROGRESS", "1")
     ds.save(tmp_path / "on")
+    assert "done, 3 elements" in capsys.readouterr().err
+
+
+def test_shells_that_are_made_of_a_notebooks_are_notebooks_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class ZMQInteractiveShell:
+        """As IPython's own."""
+
+    class Shell(ZMQInteractiveShell):
+        """As Colab's."""
+
+    monkeypatch.setattr(beginning, "_SHOWN_AFTER_S", 0.0)
+    monkeypatch.setattr(builtins, "get_ipython", Shell, raising=False)
+    ds = ks.Dataset.range(3)
+    ds.save(tmp_path / "saved")
+    assert "done, 3 elements" in capsys.readouterr().err
+    list(ds.snapshot(tmp_path / "stored"))
     assert "done, 3 elements" in capsys.readouterr().err
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import zlib
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -141,14 +142,20 @@ def parse_table(data: bytes) -> FileTable:
         if not table.schema.equals(_SCHEMA) or described["hash"] != HASH:
             raise ValueError("its columns are not known here")
         return _from_arrow(table.combine_chunks(), described["listings"])
-    except (zlib.error, pa.ArrowException, KeyError, TypeError, OSError) as error:
+    except (
+        *(zlib.error, pa.ArrowException, OSError),
+        *(KeyError, TypeError, OverflowError, RecursionError),
+    ) as error:
         raise ValueError(f"the table of files is damaged: {error}") from error
 
 
 def _from_arrow(table: pa.Table, described: list[dict[str, Any]]) -> FileTable:
     names = [os.fsdecode(name) for name in table["name"].to_pylist()]
     facts = np.stack([table[i].to_numpy() for i in (1, 2, 3)], axis=1)
-    ends = np.cumsum([0, *(int(each["files"]) for each in described)]).tolist()
+    counts = [each["files"] for each in described]
+    if not all(type(count) is int and count >= 0 for count in counts):
+        raise ValueError("a number of files is not a whole number from 0 up")
+    ends = list(accumulate(counts, initial=0))
     if ends[-1] != len(names):
         raise ValueError(f"it has {len(names)} rows and should have {ends[-1]}")
     listings = []

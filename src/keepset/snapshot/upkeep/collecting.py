@@ -23,7 +23,7 @@ from keepset.snapshot.writing.lease import (
     live_holders,
 )
 from keepset.snapshot.writing.run_id import new_run_id
-from keepset.storage import LocalStore, Store
+from keepset.storage import Store
 from keepset.storage.failures import is_full
 
 GRACE_S = 3600.0
@@ -195,12 +195,10 @@ def _collect_from(store: Store, prefix: str, planned: set[str], grace_s: float) 
                 raise
             removed += _remove(store, unfenced)
     removed += _remove(store, goes)
-    if isinstance(store, LocalStore):
-        found = [removal for removal, goes in _unfinished(store, grace_s) if goes]
-        left = [removal for removal in found if prefix + removal.name in planned]
-        store.discard(removal.name for removal in left)
-        removed += sum(removal.size_bytes for removal in left)
-    return removed
+    found = [removal for removal, goes in _unfinished(store, grace_s) if goes]
+    left = [removal for removal in found if prefix + removal.name in planned]
+    store.discard(removal.name for removal in left)
+    return removed + sum(removal.size_bytes for removal in left)
 
 
 def _remove(store: Store, removals: list[Removal]) -> int:
@@ -336,8 +334,6 @@ def _garbage(
 
 def _unfinished(store: Store, grace_s: float) -> Iterator[tuple[Removal, bool]]:
     """Files without a name that no writer has, and whether they go."""
-    if not isinstance(store, LocalStore):
-        return
     files, least = list(store.unfinished(FOLDERS)), max(grace_s, _UNFINISHED_S)
     if not files or live_holder(store, EXPIRY_S) is not None:
         return

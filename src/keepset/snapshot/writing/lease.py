@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary, ref
 
 from keepset.core.record import record
 from keepset.errors import ObjectMissingError, StorageError
-from keepset.storage import LocalStore, Store
+from keepset.storage import Store
 from keepset.storage.system_facts import system_text
 
 FOLDER = "leases/"
@@ -213,14 +213,14 @@ def _has_just_beaten(store: Store, holder: Holder, expiry_s: float) -> bool:
     The clock of this machine may be wrong, or the writer's. That of the file system has stamped
     the lease, and stamps a new file now.
     """
-    if holder.is_here or not isinstance(store, LocalStore):
+    now = None if holder.is_here else store.now_s()
+    if now is None:
         return False
     try:
         beat = store.info(f"{FOLDER}{holder.run}.json").modified_s
     except ObjectMissingError:
         return False
-    now = store.now_s()
-    return now is not None and now - beat < expiry_s
+    return now - beat < expiry_s
 
 
 def _read(store: Store, name: str) -> Holder | None:

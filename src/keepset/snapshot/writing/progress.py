@@ -100,7 +100,9 @@ def is_wanted() -> bool:
         return chosen != "0"
     # IPython says where it is; it is not imported for that.
     shell = getattr(builtins, "get_ipython", lambda: None)()
-    return _is_terminal() or type(shell).__name__ == "ZMQInteractiveShell"
+    # Colab and others have shells that are made of it, under names of their own.
+    is_notebook = any(kind.__name__ == "ZMQInteractiveShell" for kind in type(shell).__mro__)
+    return is_notebook or _is_terminal()
 
 
 def _is_terminal() -> bool:
