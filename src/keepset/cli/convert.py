@@ -26,9 +26,8 @@ from keepset.dataset.converting import KINDS, convert
     "--shards",
     "num_shards",
     type=click.IntRange(min=1),
-    default=1,
     metavar="N",
-    help="How many TFRecord files to write.",
+    help="How many TFRecord files to write; 1 by default.",
 )
 @click.option(
     "-f",
@@ -49,7 +48,7 @@ def command(
     to: str,
     compression: str | None,
     raw: bool,
-    num_shards: int,
+    num_shards: int | None,
     fingerprint: str | None,
     progress: bool | None,
     options: dict[str, Any],
@@ -65,7 +64,8 @@ def command(
     A conversion that was interrupted goes on where it was when the same command is
     run again, but for several TFRecord files, ZLIB, and TensorFlow's files in a
     bucket, which begin anew. A file takes its name when it is whole. Nothing is
-    written over: a target that is there already is an error.
+    written over: a target that is there already is an error, unless it is
+    Keepset's and holds the same elements, compressed as asked.
 
     \b
     Examples:
@@ -74,7 +74,7 @@ def command(
       keepset convert /data/kept /data/for-tf --to tensorflow
       keepset convert /data/kept all.tfrecord --to tfrecord --compression GZIP
     """
-    count = convert(
+    done = convert(
         source,
         target,
         to,
@@ -86,6 +86,10 @@ def command(
         options=options,
     )
     if as_json:
-        show_json({"source": source, "target": target, "kind": to, "elements": count})
+        facts = {"source": source, "target": target, "kind": to, "elements": done.elements}
+        show_json({**facts, "was_there": done.was_there})
+    elif done.was_there:
+        count = counted(done.elements, "element")
+        show(plain(f"nothing is written: {target} holds these {count} already", "green"))
     else:
-        show(plain(f"{counted(count, 'element')} written to {target}", "green"))
+        show(plain(f"{counted(done.elements, 'element')} written to {target}", "green"))
