@@ -32,6 +32,11 @@ def test_a_comparison_with_str_is_named() -> None:
     assert 'encoding="utf-8"' in message
 
 
+def test_a_predicate_is_named_without_the_functions_around_it() -> None:
+    [message] = warnings_of(words().filter((lambda: lambda x: False)()))
+    assert "by the predicate <lambda> (" in message
+
+
 def test_another_comparison_is_not_called_one_with_str() -> None:
     [message] = warnings_of(words().filter(lambda x: x == b"z", name="last"))
     assert message.startswith("filter(<lambda>) named 'last' passed none of its 3 elements")

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from keepset.cli.arguments import json_option, options_option, traceback_option
-from keepset.cli.completion import complete_fingerprint, complete_path
+from keepset.cli.completion import complete_compression, complete_fingerprint, complete_path
 from keepset.cli.output import counted, plain, show, show_json
 from keepset.dataset.converting import KINDS, convert
 
@@ -19,6 +19,7 @@ from keepset.dataset.converting import KINDS, convert
 @click.option(
     "--compression",
     metavar="NAME",
+    shell_complete=complete_compression,
     help="LZ4, ZSTD, GZIP, SNAPPY or AUTO; for TensorFlow's files GZIP, ZLIB or SNAPPY.",
 )
 @click.option("--raw", is_flag=True, help="Take the records of TFRecord files as they are.")

@@ -68,6 +68,11 @@ class Place:
         if self.fingerprint is None:
             return found
         meant = matching(found, self.fingerprint)
+        if not meant and found == [""]:
+            raise SnapshotMissingError(
+                f"{self.root.url} holds one dataset, which has no name to choose it by; leave "
+                "--fingerprint out"
+            )
         if not meant:
             raise SnapshotMissingError(
                 f"{self.root.url} has no snapshot whose name begins with {self.fingerprint!r}; "

@@ -17,7 +17,8 @@ def _refuse(error: UnicodeError) -> NoReturn:
     half = error.object[error.start]
     raise ElementError(
         f"a str has {half!r} at {error.start}, half a character, so that it is no text in UTF-8 "
-        '(json.loads makes it of a cut "\\ud83d"); replace it, as text.encode("utf-8", "replace") does'
+        '(json.loads makes it of a cut "\\ud83d"); replace it, as text.encode("utf-8", "replace") '
+        "does"
     ) from error
 
 
