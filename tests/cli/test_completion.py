@@ -186,3 +186,10 @@ def test_a_real_bash_completes_a_whole_command(bash: Bash, stored: Path) -> None
     bash.await_text("--fingerprint abc1 ")
     bash.type("--json | grep is_complete\n")
     bash.await_text('"is_complete": true')
+
+
+def test_names_of_codecs() -> None:
+    assert proposals("run", "a.yaml", "--compression", "Z") == ["plain,ZSTD"]
+    assert proposals("convert", "a", "b", "--compression", "l") == ["plain,LZ4"]
+    words = ("convert", "a", "b", "--to", "tfrecord", "--compression", "")
+    assert proposals(*words) == ["plain,GZIP", "plain,SNAPPY", "plain,ZLIB"]

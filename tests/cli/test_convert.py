@@ -52,6 +52,7 @@ def test_it_answers_in_json_too(tmp_path: Path) -> None:
         "target": str(target),
         "kind": "tfrecord",
         "elements": 5,
+        "was_there": False,
     }
 
 
@@ -233,3 +234,35 @@ def test_mistakes_are_named(tmp_path: Path) -> None:
     assert "no compression" in complaint(
         "convert", tmp_path / "a", tmp_path / "b", "--to", "tensorflow", "--compression", "LZ4"
     )
+
+
+def test_the_same_elements_are_not_said_to_be_written_again(tmp_path: Path) -> None:
+    numbers(50).save(tmp_path / "a")
+    target = tmp_path / "b"
+    first = ("convert", tmp_path / "a", target, "--to", "keepset")
+    answer(*first, "--compression", "GZIP")
+    said = f"nothing is written: {target} holds these 50 elements already\n"
+    for same in ((), ("--compression", "gzip"), ("--compression", "AUTO")):
+        assert answer(*first, *same) == said
+    assert answer_json(*first)["was_there"]
+    refused = complaint(*first, "--compression", "ZSTD")
+    assert "holds these elements already, with the compression GZIP; convert to another" in refused
+    assert ks.Snapshot(target).codecs == ["GZIP"]
+
+
+@pytest.mark.parametrize("to", ["keepset", "tensorflow"])
+def test_options_are_refused_by_the_name_that_is_typed(to: str, tmp_path: Path) -> None:
+    numbers(5).save(tmp_path / "a")
+    convert = ("convert", tmp_path / "a", tmp_path / "b", "--to", to)
+    said = complaint(*convert, "--shards", 3)
+    assert said == f"error: --shards is for tfrecord, and not for {to}; leave it out\n"
+    assert "--raw is for TFRecord files, not" in complaint(*convert, "--raw")
+    assert not (tmp_path / "b").exists()
+
+
+def test_a_source_that_is_no_folder_is_named(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for name, what in (("nosuch", "does not exist"), ("pipe", "is a named pipe")):
+        said = complaint("convert", tmp_path / name, tmp_path / "b", "--to", "keepset")
+        assert said.startswith(f"error: {tmp_path / name} {what}; name a folder")
+        assert f"{tmp_path / name} {what}; " in complaint("cat", tmp_path / name)

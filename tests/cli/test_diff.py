@@ -43,7 +43,9 @@ def test_two_fingerprints_of_one_path(tmp_path: Path) -> None:
     for scale in (1, 2):
         list(numbers(10, scale).snapshot(tmp_path, fingerprint=f"scale-{scale}"))
     paths = [tmp_path, tmp_path]
-    assert answer("diff", *paths, "-f", "scale-1") == "equal: 10 elements\n"
+    assert answer("diff", *paths, "-f", "scale-1") == (
+        "equal: 10 elements; A and B are one snapshot, give -f twice for two\n"
+    )
     assert "element 1" in answer("diff", *paths, "-f", "scale-1", "-f", "scale-2", code=1)
     three = [part for name in "abc" for part in ("-f", name)]
     assert "one for A and one for B" in complaint("diff", *paths, *three, code=2)

@@ -195,3 +195,23 @@ def test_why_it_was_started_over_is_told(tmp_path: Path) -> None:
         list(numbers(3).snapshot(tmp_path, mode="write"))
     assert "it was started over: " in answer("explain", tmp_path)
     assert len(answer_json("explain", tmp_path)["restarts"]) == 1
+
+
+def test_a_folder_of_other_places_names_them(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("import keepset as ks\nimages = ks.Dataset.range(3)\n")
+    list(numbers(4).snapshot(tmp_path / "kept" / "one"))
+    numbers(5).save(tmp_path / "kept" / "two")
+    text = answer("explain", tmp_path / "kept", f"{tmp_path}/train.py:images", code=1)
+    assert " ".join(text.split()).endswith(
+        "keeps no snapshot of this pipeline; below it are one, two: name the one that was given to "
+        "snapshot()"
+    )
+    text = answer("explain", tmp_path / "empty", f"{tmp_path}/train.py:images", code=1)
+    assert "nothing is kept in" in text
+
+
+def test_a_save_says_what_can_be_compared(tmp_path: Path) -> None:
+    numbers(5).save(tmp_path / "kept")
+    assert "keepset diff compares its elements" in " ".join(
+        answer("explain", tmp_path / "kept").split()
+    )

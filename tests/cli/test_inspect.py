@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import numpy as np
-from tests.cli.commands import answer, answer_json, damage, keep_a_part, keepset, numbers
+from tests.cli.commands import answer, answer_json, complaint, damage, keep_a_part, keepset, numbers
 
 import keepset as ks
 from keepset.core.spec import spec_from_json
@@ -134,3 +134,9 @@ def test_nothing_is_wider_than_the_terminal(tmp_path: Path) -> None:
     text = keepset("inspect", tmp_path, "--segments", columns=80).stdout
     # But for the url, which is to be copied as a whole.
     assert max(map(len, text.splitlines()[1:])) <= 80
+
+
+def test_a_save_has_no_fingerprint_to_choose_it_by(tmp_path: Path) -> None:
+    numbers(5).save(tmp_path / "kept")
+    said = complaint("inspect", tmp_path / "kept", "-f", "zz")
+    assert "kept holds one dataset, which has no name to choose it by; leave --fingerprint" in said

@@ -12,10 +12,12 @@ import time
 import tomllib
 from pathlib import Path
 
+import click
 import pytest
 from tests.cli.commands import answer, answer_json, complaint, keepset, numbers, process
 
 import keepset as ks
+from keepset.cli import ls
 from keepset.cli.main import COMMANDS, main
 from keepset.core.version import __version__
 
@@ -279,3 +281,18 @@ def test_options_reach_the_object_store(s3_endpoint: str, s3_url: str) -> None:
         assert "complete" in answer("ls", s3_url, *given)
         assert answer("cat", s3_url, *given).startswith("0  v  float32[7]")
         assert keepset("ls", f"{s3_url}/nothing", *given).exit_code == 1
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ks.KeepsetError])
+def test_a_second_interrupt_while_the_first_is_handled_has_the_same_exit_code(
+    error: type[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise error
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ls, "command", click.Command("ls", callback=stop))
+    monkeypatch.setattr(click, "echo", interrupted)
+    assert keepset("ls").exit_code == 130

@@ -153,3 +153,9 @@ def test_files_that_moved_and_arrays_that_are_only_named(tmp_path: Path) -> None
         (b"b", 1),
     ]
     assert "OLD=NEW" in keepset(*arguments, "--moved", "nothing").stderr
+
+
+def test_a_program_is_no_recipe(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("import keepset as ks\n")
+    said = complaint("run", tmp_path / "train.py")
+    assert f"{tmp_path}/train.py is a program and no recipe; write one with" in said

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import ml_dtypes
 import numpy as np
@@ -23,7 +24,7 @@ from keepset.core.conform import conformer
 from keepset.core.element import to_element, to_returned_element
 from keepset.core.spec import TensorSpec, spec_of
 from keepset.core.structure import structure_of
-from keepset.errors import ElementError
+from keepset.errors import ElementError, ResultError
 from keepset.testing.equality import assert_elements_equal
 
 Point = namedtuple("Point", ["x", "y"])
@@ -464,3 +465,63 @@ def test_a_number_beyond_the_promised_range_is_named(value: Any) -> None:
     assert caught.value.leaf == "x"
     infinite = conform({"x": [np.inf, -np.inf, np.nan]})["x"]
     assert np.isinf(infinite[:2]).all()
+
+
+HALF = "caf\ud83d"
+
+
+@pytest.mark.parametrize(
+    ("value", "leaf"),
+    [
+        ({"a": 1, "n": {"t": HALF}}, "n.t"),
+        ({"n": ("x", [HALF, "y"])}, "n.1"),
+        ((1, HALF), "1"),
+        ({"n": np.array(["x", HALF], object)}, "n"),
+        (HALF, None),
+    ],
+)
+def test_text_that_utf8_has_not_is_named(value: Any, leaf: str | None) -> None:
+    for convert in (to_element, to_returned_element):
+        with pytest.raises(ElementError, match=r"half a character.*replace it, as") as caught:
+            convert(value)
+        assert caught.value.leaf == leaf
+    with pytest.raises(ElementError) as of_element:
+        list(ks.Dataset.range(3).map(lambda x: value))
+    assert (of_element.value.element, of_element.value.leaf) == (0, leaf)
+    assert "in map(<lambda>), at element 0" in of_element.value.__notes__
+
+
+def nested(levels: int) -> dict[str, Any]:
+    outer = inner = dict[str, Any]()
+    for _ in range(levels):
+        inner["a"] = inner = {}
+    inner["x"] = 1
+    return outer
+
+
+def test_elements_that_are_nested_too_deep_are_refused() -> None:
+    endless: dict[str, Any] = {}
+    endless["itself"] = (endless,)
+    for value in (endless, (endless,), nested(5000)):
+        for make in (
+            lambda value: ks.Dataset.range(1).map(lambda x: value),
+            lambda value: ks.Dataset.from_generator(lambda: iter([value])),
+            ks.Dataset.from_tensors,
+            ks.Dataset.from_tensor_slices,
+        ):
+            with pytest.raises(ElementError, match="nested too deep, or holds itself"):
+                list(make(value))
+    [element] = ks.Dataset.range(1).map(lambda x: nested(200))
+    assert structure_of(element).paths()
+
+
+class OwnPath:
+    def __fspath__(self) -> str:
+        return "here"
+
+
+def test_only_paths_become_text_and_no_mock() -> None:
+    assert to_element({"p": Path("a/b"), "o": OwnPath()}) == {"p": b"a/b", "o": b"here"}
+    for value in (MagicMock(), {"m": MagicMock()}, MagicMock(spec=Path)):
+        with pytest.raises(ResultError, match=r"mock\.MagicMock cannot be part of an element"):
+            to_element(value)

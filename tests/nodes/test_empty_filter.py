@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import keepset as ks
-from keepset.nodes.empty_filter import compared_str
+from keepset.nodes.compared_str import compared_str, str_compared_with_element
 
 WORDS = {"x", "y"}
 
@@ -32,6 +32,11 @@ def test_a_comparison_with_str_is_named() -> None:
     assert 'encoding="utf-8"' in message
 
 
+def test_a_predicate_is_named_without_the_functions_around_it() -> None:
+    [message] = warnings_of(words().filter((lambda: lambda x: False)()))
+    assert "by the predicate <lambda> (" in message
+
+
 def test_another_comparison_is_not_called_one_with_str() -> None:
     [message] = warnings_of(words().filter(lambda x: x == b"z", name="last"))
     assert message.startswith("filter(<lambda>) named 'last' passed none of its 3 elements")
@@ -50,9 +55,7 @@ def test_the_warning_names_the_line_of_the_loop() -> None:
 
 
 def test_a_filter_that_passes_some_says_nothing() -> None:
-    assert (
-        warnings_of(words().filter(lambda x: x == b"c"), words().filter(lambda x: x != "a")) == []
-    )
+    assert warnings_of(words().filter(lambda x: x == b"c")) == []
 
 
 def test_no_elements_are_no_reason_to_warn() -> None:
@@ -163,3 +166,73 @@ def test_the_value_of_a_variable_is_not_shown() -> None:
         assert "is bytes" in str(warning.message)
         if predicate.__code__.co_freevars:
             assert api_key not in str(warning.message)
+
+
+def rows() -> ks.Dataset:
+    return ks.Dataset.from_tensor_slices({"split": ["train", "test", "train"], "x": [1, 2, 3]})
+
+
+@pytest.mark.parametrize("behind", [lambda ds: ds.map(len), lambda ds: ds.batch(2), lambda ds: ds])
+@pytest.mark.parametrize(
+    "predicate",
+    [
+        lambda row: row["split"] != "test",
+        lambda row: "test" != row["split"],  # noqa: SIM300
+        lambda row: row["split"] not in {"test"},
+        lambda row: not row["split"] == "test",  # noqa: SIM201
+    ],
+)
+def test_a_filter_that_passes_all_because_it_compares_with_str_warns(
+    predicate: Any, behind: Any
+) -> None:
+    ds = behind(rows().filter(predicate))
+    [message] = warnings_of(ds, ds)
+    assert "passed all of its 3 elements, by the predicate" in message
+    assert "compares with the str 'test', and text in elements is bytes" in message
+
+
+def test_a_filter_that_passes_all_for_other_reasons_says_nothing() -> None:
+    mode = "train"
+    predicates: list[Any] = [
+        lambda row: row["split"] != b"other",
+        lambda row: row["split"].decode() != "other",
+        lambda row: str(row["split"], "utf-8") != "other",
+        lambda row: "split" in row,
+        lambda row: mode == "train" or row["x"] > 9,
+        lambda row: row["x"] > 0,
+    ]
+    for predicate in predicates:
+        assert str_compared_with_element(predicate) is None
+        assert warnings_of(rows().filter(predicate)) == []
+    not_one = rows().filter(lambda row: row["split"] != "test" and row["x"] > 1)
+    assert warnings_of(not_one) == []
+    assert warnings_of(ks.Dataset.range(3).filter(lambda x: x != "a")) == []
+    assert warnings_of(rows().filter(lambda row: row["split"] != "test").take(1)) == []
+
+
+def test_a_filter_with_str_that_passes_all_goes_on_from_a_state() -> None:
+    ds = rows().filter(lambda row: row["split"] != "test")
+    it = ds.iterate()
+    next(it)
+    rest = ds.iterate(it.state())
+    assert warnings_of(rest) == []
+    assert [int(row["x"]) for row in ds.iterate(it.state())] == [2, 3]
+
+
+def test_a_take_while_that_compares_with_str_warns() -> None:
+    for behind in (lambda ds: ds, lambda ds: ds.batch(2), lambda ds: ds.filter(lambda row: True)):
+        ds = behind(rows().take_while(lambda row: row["split"] == "train"))
+        [message] = warnings_of(ds, ds)
+        assert "take_while(<lambda>) ended at its first element, by the predicate" in message
+        assert "the str 'train'" in message
+    [message] = warnings_of(rows().take_while(lambda row: row["split"] != "test"))
+    assert "take_while(<lambda>) passed all of its 3 elements" in message
+
+
+def test_a_take_while_that_ends_for_other_reasons_says_nothing() -> None:
+    for ds in (
+        rows().take_while(lambda row: row["split"] == b"test"),
+        rows().take_while(lambda row: row["x"] < 2),
+        rows().take_while(lambda row: row["x"] < 2 or row["split"] == "train"),
+    ):
+        assert warnings_of(ds, ds.batch(2)) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -198,6 +199,55 @@ def test_an_error_whose_constructor_makes_its_text_arrives_with_the_same_text() 
     with pytest.raises(NamedError) as caught:
         list(in_processes(ks.Dataset.range(3), fail))
     assert str(caught.value) == "no tea"
+
+
+class SparseError(Exception):
+    """One whose class says how it is pickled, without what was added to the object."""
+
+    def __reduce__(self) -> Any:
+        return type(self), self.args
+
+
+@pytest.mark.parametrize("kind", [json.JSONDecodeError, SparseError])
+def test_an_error_that_is_pickled_without_its_attributes_keeps_its_notes(kind: Any) -> None:
+    def fail(x: np.int64) -> np.int64:
+        if x == 2:
+            raise kind("bad", "{bad", 1)
+        return x
+
+    behind: list[Callable[[ks.Dataset], ks.Dataset]] = [lambda ds: ds, lambda ds: ds.map(abs)]
+    for then in behind:
+        with pytest.raises(kind) as caught:
+            list(then(in_processes(ks.Dataset.range(3), fail)))
+        first, trace = caught.value.__notes__
+        assert first == "in map(fail), at element 2"
+        assert "in a worker process, where the traceback was" in trace
+        assert "in fail" in trace
+
+
+def test_a_file_error_with_a_constructor_of_its_own_keeps_its_file() -> None:
+    class LoadError(OSError):
+        def __init__(self, path: str, why: str) -> None:
+            super().__init__(5, why, path)
+            self.why = why
+
+    class PluginError(ImportError):
+        def __init__(self, name: str, of: str) -> None:
+            super().__init__(f"{of} has no {name}", name=name)
+
+    def fail(x: np.int64) -> np.int64:
+        if x == 0:
+            raise LoadError("/data/a.bin", "bad")
+        raise PluginError("b", "c")
+
+    with pytest.raises(LoadError) as caught:
+        list(in_processes(ks.Dataset.range(1), fail))
+    error = caught.value
+    assert (error.filename, error.why, error.args) == ("/data/a.bin", "bad", (5, "bad"))
+    assert str(error) == "[Errno 5] bad: '/data/a.bin'"
+    with pytest.raises(PluginError, match="c has no b") as of_import:
+        list(in_processes(ks.Dataset.range(1, 2), fail))
+    assert of_import.value.name == "b"
 
 
 def failure_in_a_worker(function: Callable[[Any], Any]) -> BaseException:

@@ -18,6 +18,8 @@ from click.shell_completion import BashComplete, CompletionItem, add_completion_
 Items = list[CompletionItem]
 
 _RECIPES = (".yaml", ".yml", ".json")
+_OF_KEEPSET: Final = ("AUTO", "GZIP", "LZ4", "SNAPPY", "ZSTD")
+_OF_KINDS: Final = dict.fromkeys(("tensorflow", "tfrecord"), ("GZIP", "SNAPPY", "ZLIB"))
 # How far below a path fingerprints are looked for, and for how long.
 _DEEPEST: Final = 3
 _LONGEST_S: Final = 0.5
@@ -49,6 +51,12 @@ def complete_recipe(ctx: click.Context, parameter: click.Parameter, incomplete: 
     if any(_NEEDS_QUOTES.search(each) for each in found):
         return [CompletionItem(incomplete, type="file")]
     return [CompletionItem(each) for each in found]
+
+
+def complete_compression(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> Items:
+    """Names of codecs: those that the kind of files has, where it is known."""
+    known = _OF_KINDS.get(str(ctx.params.get("to")), _OF_KEEPSET)
+    return [CompletionItem(name) for name in known if name.startswith(incomplete.upper())]
 
 
 def complete_fingerprint(*paths: str) -> Callable[..., Items]:

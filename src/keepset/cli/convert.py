@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from keepset.cli.arguments import json_option, options_option, traceback_option
-from keepset.cli.completion import complete_fingerprint, complete_path
+from keepset.cli.completion import complete_compression, complete_fingerprint, complete_path
 from keepset.cli.output import counted, plain, show, show_json
 from keepset.dataset.converting import KINDS, convert
 
@@ -19,6 +19,7 @@ from keepset.dataset.converting import KINDS, convert
 @click.option(
     "--compression",
     metavar="NAME",
+    shell_complete=complete_compression,
     help="LZ4, ZSTD, GZIP, SNAPPY or AUTO; for TensorFlow's files GZIP, ZLIB or SNAPPY.",
 )
 @click.option("--raw", is_flag=True, help="Take the records of TFRecord files as they are.")
@@ -26,9 +27,8 @@ from keepset.dataset.converting import KINDS, convert
     "--shards",
     "num_shards",
     type=click.IntRange(min=1),
-    default=1,
     metavar="N",
-    help="How many TFRecord files to write.",
+    help="How many TFRecord files to write; 1 by default.",
 )
 @click.option(
     "-f",
@@ -49,7 +49,7 @@ def command(
     to: str,
     compression: str | None,
     raw: bool,
-    num_shards: int,
+    num_shards: int | None,
     fingerprint: str | None,
     progress: bool | None,
     options: dict[str, Any],
@@ -65,7 +65,8 @@ def command(
     A conversion that was interrupted goes on where it was when the same command is
     run again, but for several TFRecord files, ZLIB, and TensorFlow's files in a
     bucket, which begin anew. A file takes its name when it is whole. Nothing is
-    written over: a target that is there already is an error.
+    written over: a target that is there already is an error, unless it is
+    Keepset's and holds the same elements, compressed as asked.
 
     \b
     Examples:
@@ -74,7 +75,7 @@ def command(
       keepset convert /data/kept /data/for-tf --to tensorflow
       keepset convert /data/kept all.tfrecord --to tfrecord --compression GZIP
     """
-    count = convert(
+    done = convert(
         source,
         target,
         to,
@@ -86,6 +87,10 @@ def command(
         options=options,
     )
     if as_json:
-        show_json({"source": source, "target": target, "kind": to, "elements": count})
+        facts = {"source": source, "target": target, "kind": to, "elements": done.elements}
+        show_json({**facts, "was_there": done.was_there})
+    elif done.was_there:
+        count = counted(done.elements, "element")
+        show(plain(f"nothing is written: {target} holds these {count} already", "green"))
     else:
-        show(plain(f"{counted(count, 'element')} written to {target}", "green"))
+        show(plain(f"{counted(done.elements, 'element')} written to {target}", "green"))

@@ -73,10 +73,13 @@ def command(
     difference = None if found.is_equal else str(found)
     if difference is None and a.element_spec != b.element_spec:
         difference = f"the specs differ: {a.element_spec} and {b.element_spec}"
+    note = ""
+    if one.store.url == other.store.url:
+        note = "; A and B are one snapshot, give -f twice for two"
     if as_json:
         show_json({"first": one.store.url, "second": other.store.url, **_json(found, difference)})
     elif difference is None:
-        show(plain(str(found), "green"))
+        show(plain(f"{found}{note}", "green"))
     else:
         show(plain(f"different: {difference}", "red"))
     if difference is not None:

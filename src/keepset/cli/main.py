@@ -79,6 +79,13 @@ class _Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
+            return self._invoke(ctx)
+        except KeyboardInterrupt:
+            # A second one, while the first was handled, for which Click has another exit code.
+            ctx.exit(INTERRUPTED)
+
+    def _invoke(self, ctx: click.Context) -> Any:
+        try:
             try:
                 return super().invoke(ctx)
             finally:

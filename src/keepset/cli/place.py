@@ -18,6 +18,7 @@ from keepset.snapshot.reading.kept import Kept
 from keepset.snapshot.reading.opening import Location, matching, snapshots_below
 from keepset.snapshot.reading.replay import Replay
 from keepset.storage import Store, open_store
+from keepset.storage.regular_file import kind_of
 
 _MOST_LISTED = 8
 
@@ -43,7 +44,8 @@ class Place:
         """The store at the path; an error if the path is not there."""
         root = self.target
         if not root.is_remote and not os.path.isdir(root.url):
-            what = "is a file" if os.path.exists(root.url) else "does not exist"
+            is_there = os.path.exists(root.url)
+            what = f"is {kind_of(os.stat(root.url))}" if is_there else "does not exist"
             raise SnapshotMissingError(
                 f"{root.url} {what}; name the folder that was given to save() or snapshot()"
             )
@@ -66,6 +68,11 @@ class Place:
         if self.fingerprint is None:
             return found
         meant = matching(found, self.fingerprint)
+        if not meant and found == [""]:
+            raise SnapshotMissingError(
+                f"{self.root.url} holds one dataset, which has no name to choose it by; leave "
+                "--fingerprint out"
+            )
         if not meant:
             raise SnapshotMissingError(
                 f"{self.root.url} has no snapshot whose name begins with {self.fingerprint!r}; "

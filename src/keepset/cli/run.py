@@ -11,7 +11,7 @@ import click
 import numpy as np
 
 from keepset.cli.arguments import json_option, options_option, pairs, traceback_option
-from keepset.cli.completion import complete_path, complete_recipe
+from keepset.cli.completion import complete_compression, complete_path, complete_recipe
 from keepset.cli.output import counted, plain, show, show_json
 from keepset.core.dtypes import Array
 from keepset.core.lineage import Lineage
@@ -70,7 +70,13 @@ from keepset.snapshot.looking import Snapshot
     show_default=True,
     help="If files or functions are not what they were.",
 )
-@click.option("--compression", metavar="NAME", default="AUTO", help="LZ4, ZSTD, GZIP or SNAPPY.")
+@click.option(
+    "--compression",
+    metavar="NAME",
+    default="AUTO",
+    shell_complete=complete_compression,
+    help="LZ4, ZSTD, GZIP or SNAPPY.",
+)
 @click.option(
     "--progress/--no-progress", default=None, help="Show how far it is, or not; as a terminal asks."
 )
@@ -109,6 +115,11 @@ def command(
       keepset run images.yaml --to /tmp/some --limit 100 --allow mypackage
       keepset run images.yaml --to kept --trust --moved /old/images=/mnt/images
     """
+    if recipe.endswith(".py"):
+        raise RecipeError(
+            f"{recipe} is a program and no recipe; write one with dataset.to_recipe() or `keepset "
+            f"inspect PATH --recipe`, or run it with `python {recipe}`"
+        )
     found = Recipe.read(recipe)
 
     def stages() -> list[Node]:

@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from keepset.core.dtypes import Array, as_dtype, is_marked, is_numeric, storage_dtype
+from keepset.core.utf8 import utf8
 from keepset.errors import ElementError
 
 # All whole numbers below are exact as float64.
@@ -252,7 +253,7 @@ def _array_of_bytes(array: Array) -> Array:
     flat = result.reshape(-1)
     for i, item in enumerate(items):
         if isinstance(item, str):
-            flat[i] = item.encode()
+            flat[i] = utf8(item)
         elif isinstance(item, bytes):
             flat[i] = item
         else:

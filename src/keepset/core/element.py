@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import enum
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from sys import getrefcount
 from typing import Any
 
@@ -16,6 +16,7 @@ from keepset.core.dtypes import PLAIN_SCALARS, Array, is_numeric
 from keepset.core.ragged import Ragged
 from keepset.core.sparse import Sparse
 from keepset.core.structure import is_dataclass_element, is_namedtuple, record_fields
+from keepset.core.utf8 import utf8
 from keepset.errors import ElementError, ResultError
 
 
@@ -124,12 +125,45 @@ def _from_array_like(value: Any) -> Any:
 
 def _from_dict(value: Mapping[Any, Any]) -> dict[Any, Any]:
     is_shared = getrefcount(value) > _REFERENCES
-    return _dict_of(value, is_shared)
+    try:
+        return _dict_of(value, is_shared)
+    except (RecursionError, ElementError) as error:
+        _explain(error, value)
+        raise
 
 
 def _from_tuple(value: Sequence[Any]) -> tuple[Any, ...]:
     is_shared = getrefcount(value) > _REFERENCES
-    return _tuple_of(value, is_shared)
+    try:
+        return _tuple_of(value, is_shared)
+    except (RecursionError, ElementError) as error:
+        _explain(error, value)
+        raise
+
+
+def _explain(error: Exception, value: Any) -> None:
+    """Say where text cannot be encoded, and what is wrong with dicts in dicts without an end."""
+    if isinstance(error, RecursionError):
+        raise ElementError(
+            "an element is nested too deep, or holds itself; return dicts and tuples of a few "
+            "levels, or the text of it, as json.dumps makes"
+        ) from error
+    if isinstance(error, ElementError) and isinstance(error.__cause__, UnicodeEncodeError):
+        error.leaf = ".".join(_keys_to_failure(value)) or None
+
+
+def _keys_to_failure(value: Any) -> Iterator[str]:
+    while type(value) in (dict, tuple):
+        items = value.items() if type(value) is dict else enumerate(value)
+        for key, item in items:
+            try:
+                to_element(item)
+            except ElementError:
+                yield str(key)
+                value = item
+                break
+        else:
+            return
 
 
 def _dict_of(value: Mapping[Any, Any], is_shared: bool) -> dict[Any, Any]:
@@ -248,8 +282,8 @@ _CONVERTERS: dict[type, Callable[[Any], Any]] = {
     int: _from_int,
     float: np.float64,
     complex: np.complex128,
-    str: str.encode,
-    np.str_: lambda value: str(value).encode(),
+    str: utf8,
+    np.str_: lambda value: utf8(str(value)),
     np.bytes_: bytes,
     bytearray: bytes,
     memoryview: bytes,
@@ -330,7 +364,7 @@ def _converter_for(kind: type) -> Callable[[Any], Any]:
         return _from_array_like
     if issubclass(kind, Mapping):
         return _from_dict
-    if issubclass(kind, os.PathLike):
+    if issubclass(kind, os.PathLike) and not _is_mock(kind):
         return os.fsencode
     for base in (bool, int, float, complex, str, bytes, list, tuple, datetime.datetime):
         if issubclass(kind, base):
@@ -338,3 +372,8 @@ def _converter_for(kind: type) -> Callable[[Any], Any]:
     if hasattr(kind, "__dlpack__"):
         return lambda value: _from_array(np.from_dlpack(value))
     return _unknown
+
+
+def _is_mock(kind: type) -> bool:
+    """Whether a type has every method there is only because it stands for others in tests."""
+    return any("mock" in base.__module__.split(".") for base in kind.__mro__)

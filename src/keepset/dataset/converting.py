@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+from keepset.codecs import AUTO, normal_name
 from keepset.core.fingerprint import fingerprint_of_value
 from keepset.core.fingerprint.facts import digest_of
 from keepset.dataset import Dataset
 from keepset.dataset.base import node_of
 from keepset.dataset.tensorflow_files import TFRecordDataset
-from keepset.errors import InvalidArgumentError
+from keepset.errors import InvalidArgumentError, SnapshotMissingError
 from keepset.exchange.files.file_names import file_names, is_local, store_of
 from keepset.exchange.files.whole_run import chunks_of
 from keepset.exchange.tensorflow.compression import compression_named
@@ -20,13 +21,22 @@ from keepset.exchange.tensorflow.infer_features import infer_features
 from keepset.exchange.tensorflow.saved_files import METADATA
 from keepset.exchange.tensorflow.saving import save_tensorflow
 from keepset.exchange.tensorflow.write_tfrecord import shard_names, write_tfrecord
+from keepset.snapshot.looking import Snapshot
 from keepset.snapshot.reading.opening import snapshots_below
-from keepset.storage import open_store
+from keepset.storage import Store, open_store
+from keepset.storage.regular_file import kind_of
 
 KINDS: Final = ("keepset", "tensorflow", "tfrecord")
 _RECORDS: Final = re.compile(
     r".*(\.tfrecords?|\.tfrec)(\.gz|\.gzip|\.zlib|\.snappy)?", re.IGNORECASE
 )
+
+
+class Converted(NamedTuple):
+    """What is at the target, and whether it was there before."""
+
+    elements: int
+    was_there: bool = False
 
 
 def convert(
@@ -37,12 +47,12 @@ def convert(
     compression: str | None = None,
     features: Mapping[str, Any] | None = None,
     raw: bool = False,
-    num_shards: int = 1,
+    num_shards: int | None = None,
     fingerprint: str | None = None,
     progress: bool | None = None,
     options: dict[str, Any] | None = None,
-) -> int:
-    """Write what is at one place to another in another form; gives the number of elements.
+) -> Converted:
+    """Write what is at one place to another in another form.
 
     Args:
         source: A data set that Keepset or TensorFlow kept, a TFRecord file, or a pattern of them.
@@ -60,15 +70,17 @@ def convert(
         >>> import tempfile
         >>> folder = tempfile.mkdtemp()
         >>> Dataset.range(5).save(f"{folder}/kept")
-        >>> convert(f"{folder}/kept", f"{folder}/for-tensorflow", "tensorflow")
+        >>> convert(f"{folder}/kept", f"{folder}/for-tensorflow", "tensorflow").elements
         5
     """
     if to not in KINDS:
         raise InvalidArgumentError(f"to={to!r} is unknown; choose one of {', '.join(KINDS)}")
-    given = options or {}
+    if num_shards is not None and to != "tfrecord":
+        raise InvalidArgumentError(f"--shards is for tfrecord, and not for {to}; leave it out")
+    given, shards = options or {}, num_shards or 1
     path = os.fspath(target)
     if to != "keepset":
-        _check_free(path, to, num_shards, given)
+        _check_free(path, to, shards, given)
     ds = _opened(os.fspath(source), features, raw, fingerprint, given)
     if to == "keepset":
         return _keep(ds, path, compression, progress, given)
@@ -78,7 +90,7 @@ def convert(
         compression_named(compression).encode(),
     ).hex()
     if to == "tensorflow":
-        return save_tensorflow(
+        elements = save_tensorflow(
             node_of(ds),
             path,
             compression=compression,
@@ -86,16 +98,18 @@ def convert(
             options=given,
             resume_as=identity if is_local(path) else None,
         )
-    resume_as = identity if is_local(path) and num_shards == 1 else None
-    return write_tfrecord(
+        return Converted(elements)
+    resume_as = identity if is_local(path) and shards == 1 else None
+    written = write_tfrecord(
         node_of(ds),
         path,
         compression_type=compression,
-        num_shards=num_shards,
+        num_shards=shards,
         progress=progress,
         options=given,
         resume_as=resume_as,
-    ).elements
+    )
+    return Converted(written.elements)
 
 
 def _opened(
@@ -107,7 +121,13 @@ def _opened(
 ) -> Dataset:
     if _RECORDS.fullmatch(source) is None and not os.path.isfile(source):
         if features is not None or raw:
-            raise InvalidArgumentError(f"features and raw are for TFRecord files, not {source!r}")
+            named = "--raw" if raw else "features"
+            raise InvalidArgumentError(f"{named} is for TFRecord files, not {source!r}")
+        if is_local(source) and not os.path.isdir(source):
+            what = f"is {kind_of(os.stat(source))}" if os.path.exists(source) else "does not exist"
+            raise SnapshotMissingError(
+                f"{source} {what}; name a folder that a dataset was written to, or TFRecord files"
+            )
         return Dataset.load(source, fingerprint=fingerprint, **options)
     names = file_names(source, options)
     records = TFRecordDataset(names, **options)
@@ -131,7 +151,7 @@ def _check_free(path: str, to: str, num_shards: int, options: dict[str, Any]) ->
 
 def _keep(
     ds: Dataset, path: str, compression: str | None, progress: bool | None, options: dict[str, Any]
-) -> int:
+) -> Converted:
     """Keep it as a snapshot does, so that what was kept before an interruption counts."""
     store = open_store(path, **options)
     name = f"converted-{_digest(ds)[:16]}"
@@ -141,6 +161,9 @@ def _keep(
             f"{store.url} holds {', '.join(others) if others != [''] else 'a dataset'} already; "
             "convert to another path, or remove it first with `keepset rm`"
         )
+    was_there = False
+    if snapshots_below(store):
+        was_there = _check_compression(store.sub(f"{name}/"), compression)
     kept = ds.snapshot(
         path,
         compression,
@@ -151,7 +174,20 @@ def _keep(
     )
     for _ in chunks_of(node_of(kept)):
         pass
-    return len(Dataset.load(path, **options))
+    return Converted(len(Dataset.load(path, **options)), was_there)
+
+
+def _check_compression(store: Store, compression: str | None) -> bool:
+    """Whether a snapshot is complete; an error if it is compressed in another way than asked."""
+    found = Snapshot.of(store)
+    asked = None if compression is None else normal_name(compression)
+    if asked not in (None, AUTO) and found.codecs not in ([], [asked]):
+        state = "these elements" if found.is_complete else "a part of these elements"
+        raise InvalidArgumentError(
+            f"{store.url} holds {state} already, with the compression {', '.join(found.codecs)}; "
+            f"convert to another path, or remove it first with `keepset rm` for {asked}"
+        )
+    return found.is_complete
 
 
 def _digest(ds: Dataset) -> str:

@@ -1,17 +1,13 @@
-"""EmptyFilter: say so at the end of a pass where a filter has passed none of its elements."""
+"""EmptyFilter: say so where a predicate has judged all elements of a pass alike by mistake."""
 
 from __future__ import annotations
 
-import dis
-import functools
-from collections.abc import Callable, Iterator
-from inspect import getclosurevars
-from itertools import islice
-from types import CodeType
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
+from keepset.core.cached import cached_property
 from keepset.core.chunk import Chunk
 from keepset.core.column import Column
 from keepset.core.dtypes import DType, dtype_of, string, text
@@ -20,18 +16,16 @@ from keepset.core.ragged import Ragged
 from keepset.core.secrets import Mask
 from keepset.core.sparse import Sparse
 from keepset.core.warn import warn_user
+from keepset.nodes.compared_str import Compared, compared_str, str_compared_with_element
 from keepset.nodes.returned import place_of
-
-_COMPARISONS: Final = ("COMPARE_OP", "CONTAINS_OP")
-_NAMES: Final = ("LOAD_GLOBAL", "LOAD_DEREF", "LOAD_CLASSDEREF")
-_MOST_ITEMS: Final = 100  # of a container that are looked at
 
 
 class EmptyFilter:
-    """Warns, once for each cause, of a filter that has refused all elements of a pass.
+    """Warns, once for each cause, of a predicate that has refused all elements of a pass.
 
     It may be meant so. More often the predicate compares text, which is ``bytes`` in elements,
-    with a ``str``: that is False for each of them, and no error.
+    with a ``str``: that is False for each of them, and no error. Where it passes all of them for
+    that reason, with ``!=`` or ``not in``, there is a warning too.
     """
 
     def __init__(self, predicate: Callable[..., Any], title: str) -> None:
@@ -46,25 +40,52 @@ class EmptyFilter:
             holds_bytes: Whether text in the elements is ``bytes``, as far as is known.
         """
         word = compared_str(self._predicate) if holds_bytes else None
-        # A variable may hold a secret: its value is not shown.
-        shown = None if word is None or not word.is_constant else Mask().text(word.value)
         if word is None:
-            cause, advice = "other", "look at what it compares, or ignore this if it is meant"
-        else:
-            cause = "str"
-            what = "a str" if shown is None else f"the str {shown!r:.60}"
-            other = "bytes" if shown is None else f"{shown.encode(errors='replace')!r:.60}"
-            advice = (
-                f"it compares with {what}, and text in elements is bytes, which no str is equal "
-                f'to: compare with {other}, or read str with encoding="utf-8" in the reader'
+            self._warn(
+                "other",
+                f"passed none of its {_elements(judged)}",
+                "look at what it compares, or ignore this if it is meant",
             )
+        else:
+            self._warn("str", f"passed none of its {_elements(judged)}", _advice(word))
+
+    @cached_property
+    def compared(self) -> Compared | None:
+        """A ``str`` that the predicate surely compares something of its element with."""
+        return str_compared_with_element(self._predicate)
+
+    def warn_of_all(self, judged: int) -> None:
+        """Warn of a pass in which all elements passed, if the predicate compares with a str."""
+        self._warn_of_str(f"passed all of its {_elements(judged)}")
+
+    def warn_of_first(self) -> None:
+        """Warn of a pass that ended at its first element, if the predicate compares so."""
+        self._warn_of_str("ended at its first element")
+
+    def _warn_of_str(self, what: str) -> None:
+        if self.compared is not None:
+            self._warn("str", what, _advice(self.compared))
+
+    def _warn(self, cause: str, what: str, advice: str) -> None:
         if cause not in self._told:
             self._told.add(cause)
-            elements = "element" if judged == 1 else "elements"
-            warn_user(
-                f"{self._title} passed none of its {judged} {elements}, by the predicate "
-                f"{place_of(self._predicate)}; {advice}"
-            )
+            place = place_of(self._predicate)
+            warn_user(f"{self._title} {what}, by the predicate {place}; {advice}")
+
+
+def _elements(judged: int) -> str:
+    return f"{judged} {'element' if judged == 1 else 'elements'}"
+
+
+def _advice(word: Compared) -> str:
+    # A variable may hold a secret: its value is not shown.
+    shown = Mask().text(word.value) if word.is_constant else None
+    what = "a str" if shown is None else f"the str {shown!r:.60}"
+    other = "bytes" if shown is None else f"{shown.encode(errors='replace')!r:.60}"
+    return (
+        f"it compares with {what}, and text in elements is bytes, which no str is equal "
+        f'to: compare with {other}, or read str with encoding="utf-8" in the reader'
+    )
 
 
 def holds_bytes(chunk: Chunk) -> bool:
@@ -87,85 +108,3 @@ def _dtype_of(column: Column) -> DType | None:
     if isinstance(leaf, bytes):
         return string
     return text if isinstance(leaf, str) else None
-
-
-class Compared(NamedTuple):
-    """A ``str`` that code compares with, and whether it is written there."""
-
-    value: str
-    is_constant: bool
-
-
-def compared_str(function: Callable[..., Any]) -> Compared | None:
-    """A ``str`` that a function's code compares something with, by ``==``, ``<`` or ``in``.
-
-    Found from constants, and from variables outside the function, without calling it.
-
-    Example:
-        >>> compared_str(lambda row: row["name"] == "ada")
-        Compared(value='ada', is_constant=True)
-        >>> compared_str(lambda row: row["x"] > 1)
-    """
-    called = _plain_function(function)
-    code = getattr(called, "__code__", None)
-    if code is None:
-        return None
-    try:
-        outside = getclosurevars(called)
-    except (TypeError, ValueError):  # an empty cell
-        known: dict[str, Any] = {}
-    else:
-        known = {**outside.globals, **outside.nonlocals}
-    return next(_compared(code, known), None)
-
-
-def _plain_function(function: Any) -> Any:
-    """What has the code: behind partial, decorators, wrappers and objects that are called."""
-    while isinstance(function, functools.partial):
-        function = function.func
-    function = getattr(function, "__wrapped__", function)
-    if hasattr(function, "__code__"):
-        return function
-    return vars(type(function)).get("__call__")
-
-
-def _compared(code: CodeType, known: dict[str, Any]) -> Iterator[Compared]:
-    steps = list(dis.get_instructions(code))
-    for place, step in enumerate(steps):
-        if step.opname in _COMPARISONS:
-            for operand in _operands(steps, place):
-                for value in _strs_in(_value(operand, known)):
-                    yield Compared(value, operand.opname == "LOAD_CONST")
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _compared(constant, known)
-
-
-def _operands(steps: list[dis.Instruction], place: int) -> Iterator[dis.Instruction]:
-    """The last instructions of the right and the left operand of a comparison."""
-    right = place - 1
-    if right < 0:
-        return
-    yield steps[right]
-    # Back to where the right operand, which leaves one value behind, begins.
-    depth, left = 0, right
-    while left >= 0:
-        depth += dis.stack_effect(steps[left].opcode, steps[left].arg, jump=False)
-        left -= 1
-        if depth == 1:
-            break
-    if left >= 0:
-        yield steps[left]
-
-
-def _value(step: dis.Instruction, known: dict[str, Any]) -> Any:
-    if step.opname == "LOAD_CONST":
-        return step.argval
-    return known.get(step.argval) if step.opname in _NAMES else None
-
-
-def _strs_in(value: Any) -> Iterator[str]:
-    if type(value) is str:
-        yield value
-    elif type(value) in (tuple, list, set, frozenset, dict):
-        yield from (item for item in islice(value, _MOST_ITEMS) if type(item) is str)

@@ -27,7 +27,10 @@ class Filter(RowStage):
         # A pipeline that an element stands for may well be without any that pass.
         watch = None if run.session.is_nested else self._watch
         judge = Truth(self.predicate)
-        return [Step("filter", self.predicate, self.title, judge=judge, on_none=watch)]
+        on_all = None if watch is None or watch.compared is None else watch.warn_of_all
+        return [
+            Step("filter", self.predicate, self.title, judge=judge, on_none=watch, on_all=on_all)
+        ]
 
     @cached_property
     def _watch(self) -> EmptyFilter:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,10 @@ class FromTensorSlices(Node):
     tensors: Any
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "tensors", to_element(_uncopied(self.tensors)))
+        tensors = self.tensors
+        with suppress(RecursionError):  # of what to_element has an error for
+            tensors = _uncopied(tensors)
+        object.__setattr__(self, "tensors", to_element(tensors))
         lengths = {len(column) for column in self._columns}
         if not lengths:
             raise InvalidArgumentError("from_tensor_slices needs at least one array")

@@ -28,7 +28,8 @@ def place_of(function: Callable[..., Any]) -> _Place:
     while isinstance(function, functools.partial):
         function = function.func
     function = getattr(function, "__wrapped__", function)
-    name = getattr(function, "__qualname__", type(function).__qualname__)
+    # As stages call it in their titles, but for methods: without the functions that it is within.
+    name = getattr(function, "__qualname__", type(function).__qualname__).rpartition("<locals>.")[2]
     called = function if hasattr(function, "__code__") else vars(type(function)).get("__call__")
     code = getattr(called, "__code__", None)
     if code is None:

@@ -45,6 +45,9 @@ class Step(NamedTuple):
     # Called at the end of the input if a filter has passed none of its elements, with their number
     # and with whether text in them is bytes.
     on_none: Callable[[int, bool], None] | None = None
+    # Called if it has passed all of them, or ended at the first, and text in them is bytes.
+    on_all: Callable[[int], None] | None = None
+    on_first: Callable[[], None] | None = None
 
 
 # What each kind of step does to the element ``x``. ``f`` is its function, ``call`` calls it with a
@@ -70,6 +73,8 @@ _TEMPLATES: dict[str, tuple[str, ...]] = {
     "take_while": (f"if {_REFUSED}:", "    step = ENDED", "    break"),
     "positional": ("x = {f}(x, {at})", *_TO_ELEMENT),
     "carried": ("x = {f}(x)",),
+    # Behind a last filter whose elements are to be counted, which those before a step are.
+    "counted": (),
 }
 _LOCALS = ("plain", "to_element", "yes", "no", "type")
 _ENDED = -1
@@ -186,6 +191,8 @@ class RowLoop:
     """The loops of a chain of steps, with their position counters."""
 
     def __init__(self, steps: list[Step]) -> None:
+        if steps[-1].kind == "filter" and steps[-1].on_all is not None:
+            steps = [*steps, steps[-1]._replace(kind="counted", on_none=None, on_all=None)]
         self._steps = steps
         self._memories = [(i, s.memory) for i, s in enumerate(steps) if s.memory is not None]
         self.is_one_to_one = all(step.kind in _ONE_TO_ONE for step in steps)
@@ -217,6 +224,8 @@ class RowLoop:
         except Exception as error:
             used, failure = used - left.__length_hint__(), error
             self.note_failure(error)
+        if self.has_ended:
+            used -= left.__length_hint__()
         self.count(used)
         self._has_results = self._has_results or bool(out)
         return out, used, failure
@@ -267,27 +276,43 @@ class RowLoop:
 
     def _look_at(self, chunk: Chunk) -> None:
         if self._held_bytes is None:
-            self._held_bytes = any(step.on_none for step in self._steps) and holds_bytes(chunk)
+            self._held_bytes = any(
+                step.on_none or step.on_all for step in self._steps
+            ) and holds_bytes(chunk)
 
     def note_end(self) -> None:
-        """Tell the filters that have passed none of their elements so: the input has ended."""
-        if not self._is_whole or self.has_ended:
+        """Tell the steps that have judged all of their elements alike so: the pass has ended."""
+        if not self._is_whole:
             return
+        for step, judged, passed, in_bytes in self._judged():
+            if self.has_ended:
+                if judged == 1 and in_bytes and step.on_first is not None:
+                    step.on_first()
+            elif passed == 0:
+                if step.on_none is not None:
+                    step.on_none(judged, in_bytes)
+                return
+            elif passed == judged and in_bytes and step.on_all is not None:
+                step.on_all(judged)
+
+    def _judged(self) -> Iterator[tuple[Step, int, int, bool]]:
+        """Steps that judged elements: how many, how many passed, whether text in them is bytes.
+
+        Of a last filter that is not counted, how many passed is only known to be none or some.
+        """
         progress, stretch = self.progress[1:], 0
         in_bytes = bool(self._held_bytes)
         for number, step in enumerate(self._steps):
+            judged = passed = progress[stretch] + 1
             if step.kind == "filter":
                 stretch += 1
-                is_last = number + 1 == len(self._steps)
-                has_some = progress[stretch] >= 0 or (
-                    is_last and (self._has_results or self._has_passed())
-                )
-                judged = progress[stretch - 1] + 1
-                if judged > 0 and not has_some:
-                    if step.on_none is not None:
-                        step.on_none(judged, in_bytes)
-                    return
-            elif step.kind != "take_while":
+                passed = progress[stretch] + 1
+                if number + 1 == len(self._steps):
+                    passed += self._has_results or self._has_passed()
+            if step.kind in ("filter", "take_while"):
+                if judged:
+                    yield step, judged, passed, in_bytes
+            elif step.kind != "counted":
                 # What functions return is never str, unless a signature promises it.
                 in_bytes = step.kind in ("map", "positional")
 

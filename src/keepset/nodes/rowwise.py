@@ -103,6 +103,8 @@ class _RowCursor(Tappable):
                     self._raise(self._error)
             if out:
                 return Chunk.from_rows(out)
+        else:
+            self._loop.note_end()
         return EMPTY
 
     def _raise(self, error: Exception) -> None:
@@ -140,6 +142,7 @@ class _RowTap(Tap):
     def read(self, max_rows: int, tokens: list[None] | None = None) -> Iterator[Any] | None:
         self._count()
         if self._loop.has_ended:
+            self._loop.note_end()
             return None
         chunk = self._parent.read(max_rows)
         if not chunk:

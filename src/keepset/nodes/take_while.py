@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from keepset.core.cached import cached_property
 from keepset.core.node import UNKNOWN, Node, stage
 from keepset.core.run import Run
 from keepset.core.spec import Spec
+from keepset.nodes.empty_filter import EmptyFilter
 from keepset.nodes.returned import Truth
 from keepset.nodes.row_loop import Step
 from keepset.nodes.rowwise import RowStage
@@ -22,7 +24,15 @@ class TakeWhile(RowStage):
     predicate: Callable[..., Any]
 
     def steps(self, run: Run) -> list[Step]:
-        return [Step("take_while", self.predicate, self.title, judge=Truth(self.predicate))]
+        step = Step("take_while", self.predicate, self.title, judge=Truth(self.predicate))
+        if run.session.is_nested or self._watch.compared is None:
+            return [step]
+        return [step._replace(on_first=self._watch.warn_of_first, on_all=self._watch.warn_of_all)]
+
+    @cached_property
+    def _watch(self) -> EmptyFilter:
+        """One for all passes, so that a warning comes once."""
+        return EmptyFilter(self.predicate, self.title)
 
     def cardinality(self) -> int:
         return UNKNOWN

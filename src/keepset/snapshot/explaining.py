@@ -27,6 +27,7 @@ from keepset.snapshot.reading.opening import fingerprints_at, matching, snapshot
 from keepset.snapshot.stage import SnapshotStage
 from keepset.storage import Store, open_store
 
+_MOST_BELOW = 8
 _READ_RAISES = (
     "mode='read' computes nothing, so that a pass raises SnapshotMissingError; run the pipeline "
     "with mode='auto' first"
@@ -48,6 +49,7 @@ class Explanation:
         versions: The libraries that have another version than when it was kept; they do not count.
         ignored: The variables that ``snapshot(ignore=...)`` leaves out.
         reason: On a miss, why what is stored is not used, or that a pass raises an error.
+        below: Where nothing is kept at the path itself, the places below it that keep something.
     """
 
     url: str
@@ -61,6 +63,7 @@ class Explanation:
     versions: list[Difference] = field(default_factory=list)
     ignored: list[str] = field(default_factory=list)
     reason: str = ""
+    below: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
         ignored = [f"left out of the fingerprint by ignore: {name}" for name in self.ignored]
@@ -91,6 +94,14 @@ class Explanation:
         reason = f"; {self.reason}" if self.reason else ""
         if self.is_complete or self.kept_elements:
             return [f"miss: {self.kept_elements:,} elements are kept in {self.url}{reason}"]
+        if self.nearest is None and self.below:
+            shown = ", ".join(self.below[:_MOST_BELOW])
+            more = len(self.below) - _MOST_BELOW
+            return [
+                f"miss: {self.url} keeps no snapshot of this pipeline{reason}; below it are "
+                f"{shown}{f' and {more} more' if more > 0 else ''}: name the one that was given "
+                "to snapshot()"
+            ]
         if self.nearest is None:
             return [f"miss: nothing is kept in {self.url} yet{reason}"]
         lines = [f"miss: {self.url} keeps no snapshot of this pipeline{reason}"]
@@ -139,11 +150,12 @@ def explain_node(
             ignored=list(stage.ignore),
         )
     reason = _READ_RAISES if stage.mode == "read" else ""
+    missed = Explanation(store.url, False, place.name, reason=reason, below=_places_below(store))
     if identity is None:
-        return Explanation(store.url, False, place.name, reason=reason)
+        return missed
     near = nearest(store, fingerprints_at(store), identity)
     if near is None:
-        return Explanation(store.url, False, place.name, ignored=list(stage.ignore), reason=reason)
+        return replace(missed, ignored=list(stage.ignore))
     return Explanation(
         store.url,
         False,
@@ -154,6 +166,13 @@ def explain_node(
         ignored=list(stage.ignore),
         reason=reason,
     )
+
+
+def _places_below(store: Store) -> list[str]:
+    """The folders below a place that were given to ``snapshot()`` or ``save()``."""
+    names = [name for name in snapshots_below(store) if name]
+    folders = {name.rpartition("/")[0] or name for name in names}
+    return sorted(folders)
 
 
 def _why_not_used(stage: SnapshotStage, begun: PassIdentity, found: Snapshot) -> str:
@@ -242,7 +261,10 @@ class Origin:
         which = "the newest" if self.is_newest else "what was asked for"
         lines = [f"{which} in {self.url} is {self.fingerprint or 'right there'}"]
         if self.facts is None:
-            lines.append("it was saved, or named by hand, and has nothing to be compared by")
+            lines.append(
+                "it was saved, or named by hand, and has nothing to be compared by; keepset diff "
+                "compares its elements with others, and a pipeline with snapshot(path) is explained"
+            )
         elif self.older is None:
             lines.append("there is nothing older beside it that it could be compared with")
         else:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import pickle
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
+from types import MemberDescriptorType
+from typing import Any, Final
 
 from keepset.workers.pickling import dumps
 
 # Errors behind errors, and groups in groups, are sent up to this depth.
 _DEEPEST = 20
+# Attributes of this library that say where an error was raised.
+_OF_THE_PLACE: Final = ("__keepset_explained__", "__keepset_call__", "keepset_ends_source")
 
 
 def portable(error: BaseException) -> Any:
@@ -39,7 +42,8 @@ def _portable(error: BaseException, depth: int, linked: set[int]) -> _Portable:
     text = type(error).__name__
     with suppress(Exception):
         text += f": {error}"
-    return _Portable(pickled, text, getattr(error, "__notes__", ()), chain)
+    place = {name: vars(error)[name] for name in _OF_THE_PLACE if name in vars(error)}
+    return _Portable(pickled, text, getattr(error, "__notes__", ()), place, chain)
 
 
 def _portable_chain(error: BaseException, depth: int, linked: set[int]) -> tuple[Any, ...]:
@@ -73,24 +77,34 @@ class _Portable:
         return _arrived, self._facts
 
 
-def _arrived(pickled: bytes | None, text: str, notes: list[str], chain: tuple[Any, ...]) -> Any:
+def _arrived(
+    pickled: bytes | None,
+    text: str,
+    notes: Sequence[str],
+    place: dict[str, Any],
+    chain: tuple[Any, ...],
+) -> Any:
     error = _without_chain(pickled, text, notes)
+    # Not by pickle: a class that says how it is pickled may leave out what was added to an object.
+    vars(error).update(place)
     cause, context, is_context_hidden = chain
     error.__cause__, error.__context__ = cause, cause if context is None else context
     error.__suppress_context__ = is_context_hidden
     return error
 
 
-def _without_chain(pickled: bytes | None, text: str, notes: list[str]) -> Any:
-    stand_in = RuntimeError(text)
-    for note in notes:
-        stand_in.add_note(note)
+def _without_chain(pickled: bytes | None, text: str, notes: Sequence[str]) -> Any:
+    error, failure = RuntimeError(text), None
     if pickled is not None:
         try:
-            return pickle.loads(pickled)
+            error = pickle.loads(pickled)
         except Exception as reason:
-            _note_failure(stand_in, reason)
-    return stand_in
+            failure = reason
+    if notes:
+        vars(error)["__notes__"] = [*notes]
+    if failure is not None:
+        _note_failure(error, failure)
+    return error
 
 
 def _note_failure(error: BaseException, reason: Exception) -> None:
@@ -129,12 +143,25 @@ class _Rebuilt:
                 _note_loss(error, f"attribute {name!r}", "it is missing here", reason)
             else:
                 state[name] = value
-        if hasattr(error, "__notes__"):
-            state["__notes__"] = error.__notes__
-        self._facts = type(error), tuple(arguments), state
+        self._facts = type(error), tuple(arguments), state, _fields(error)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _made_anew, self._facts
+
+
+def _fields(error: BaseException) -> dict[str, Any]:
+    """What an error holds beside ``args`` and ``__dict__``, such as an OSError its file name."""
+    if isinstance(error, BaseExceptionGroup):
+        return {}  # its members are sent on their own
+    fields: dict[str, Any] = {}
+    for base in type(error).__mro__:
+        for name, member in vars(base).items():
+            # Pickle leaves out ``obj`` of an AttributeError as well, which may be of any size.
+            if isinstance(member, MemberDescriptorType) and name != "obj":
+                value = getattr(error, name, None)
+                if value is not None and not _obstacle(value):
+                    fields.setdefault(name, value)
+    return fields
 
 
 def _obstacle(value: Any) -> Exception | None:
@@ -150,11 +177,19 @@ def _note_loss(error: BaseException, part: str, instead: str, reason: Exception)
     error.add_note(f"({part} of the error stayed in the worker, and {instead}: {reason!s:.200})")
 
 
-def _made_anew(kind: type[BaseException], arguments: tuple[Any, ...], state: dict[str, Any]) -> Any:
+def _made_anew(
+    kind: type[BaseException],
+    arguments: tuple[Any, ...],
+    state: dict[str, Any],
+    fields: dict[str, Any],
+) -> Any:
     builtin: Any = next(base for base in kind.__mro__ if base.__module__ == "builtins")
     error = builtin.__new__(kind, *arguments)
     with suppress(Exception):  # it may have been given other arguments than these
         builtin.__init__(error, *arguments)
     error.args = arguments
+    for name, value in fields.items():
+        with suppress(Exception):  # one that cannot be written
+            setattr(error, name, value)
     vars(error).update(state)
     return error

@@ -756,3 +756,44 @@ def test_a_number_that_is_infinite_is_so_as_any_type(tmp_path: Path) -> None:
     path = tmp_path / "some.csv"
     path.write_text("a\n1.5\ninf\n")
     assert [float(x["a"]) for x in ks.read_csv(path, types={"a": "float16"})] == [1.5, np.inf]
+
+
+def test_whole_floats_are_written_with_a_point(tmp_path: Path) -> None:
+    values = [0.0, -0.0, 1.0, 1e20, 1e15, 0.5, -3.0, np.nan, np.inf, -np.inf]
+    for dtype in ("float16", "float32", "float64"):
+        with np.errstate(over="ignore"):
+            array = np.array(values).astype(dtype)
+        path = tmp_path / f"{dtype}.csv"
+        names = [f'a "{n}",\n' for n in range(len(values))]
+        days = np.arange(len(values)).astype("M8[D]")
+        flags = np.arange(len(values)) % 2 == 0
+        ds = ks.Dataset.from_tensor_slices(
+            {"x": array, "name": names, "day": days, "flag": flags, "n": np.arange(len(values))}
+        )
+        ds.write_csv(path)
+        read = list(ks.read_csv(path))
+        assert [row["name"].decode() for row in read] == names
+        assert [row["day"] for row in read] == list(days)
+        assert [bool(row["flag"]) for row in read] == list(flags)
+        assert [int(row["n"]) for row in read] == list(range(len(values)))
+        again = np.array([row["x"] for row in read])
+        assert again.dtype == np.float64
+        np.testing.assert_array_equal(again.astype(dtype), array)
+        assert np.signbit(again[1])
+    ks.Dataset.from_tensor_slices({"x": np.array(values)}).write_csv(tmp_path / "x.csv")
+    cells = ["0.0", "-0.0", "1.0", "1e+20", "1e+15", "0.5", "-3.0", "nan", "inf", "-inf"]
+    assert (tmp_path / "x.csv").read_text().splitlines()[1:] == cells
+
+
+def test_floats_come_back_as_floats(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    ds = ks.Dataset.from_tensor_slices({"x": np.r_[np.arange(400_000.0), 0.5]})
+    ds.take(3).write_csv(path)
+    assert path.read_text() == '"x"\n0.0\n1.0\n2.0\n'
+    assert ks.read_csv(path).element_spec == ds.element_spec
+    other = tmp_path / "long.csv"
+    ds.write_csv(other)
+    assert ks.read_csv(other).element_spec == ds.element_spec
+    assert sum(float(row["x"]) for row in ks.read_csv(other)) == sum(range(400_000)) + 0.5
+    ds.take(3).write_json_lines(tmp_path / "x.jsonl")
+    assert ks.read_json_lines(tmp_path / "x.jsonl").element_spec == ds.element_spec

@@ -133,3 +133,18 @@ def test_bad_lengths_are_told_at_once(tmp_path: Path) -> None:
         ks.read_fixed_length(tmp_path / "some", 0)
     with pytest.raises(ks.InvalidArgumentError, match="header_bytes must be an integer"):
         ks.read_fixed_length(tmp_path / "some", 1, header_bytes=1.5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("encoding", [None, "utf-8"])
+def test_a_line_without_an_end_is_refused(tmp_path: Path, encoding: str | None) -> None:
+    path = tmp_path / "bomb.txt.gz"
+    with gzip.open(path, "wb", 9) as file:
+        file.write(b"a\nb\n")
+        for _ in range(80):
+            file.write(b" " * (1 << 20))
+    message = r"bomb\.txt\.gz: line 3 does not end within 64 MB; look at what the file holds"
+    ds = ks.read_text(path, encoding=encoding)
+    assert len(list(ds.take(2))) == 2
+    with pytest.raises(ks.CorruptRecordError, match=message) as caught:
+        list(ds)
+    assert caught.value.record == 3

@@ -7,7 +7,9 @@ import re
 from collections import Counter
 from typing import Any, BinaryIO, Final
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from keepset.core.chunk import Chunk
@@ -55,10 +57,14 @@ class CsvWriter(RowWriter):
             self._write(batch, False)
 
     def _write(self, batch: pa.RecordBatch, has_header: bool) -> None:
-        options = pa_csv.WriteOptions(include_header=has_header, delimiter=self._delimiter)
-        sink = pa.BufferOutputStream()
-        pa_csv.write_csv(_plain(batch), sink, options)
-        written = sink.getvalue()
+        batch = _plain(batch)
+        if any(map(_has_whole_floats, batch.columns)):
+            written = _lines(batch, self._delimiter)
+        else:
+            options = pa_csv.WriteOptions(include_header=has_header, delimiter=self._delimiter)
+            sink = pa.BufferOutputStream()
+            pa_csv.write_csv(batch, sink, options)
+            written = sink.getvalue()
         if batch.num_columns == 1 and batch.column(0).null_count:
             # Readers pass over a blank line. Values that can be missing are no texts, which alone
             # have line ends in them.
@@ -78,6 +84,41 @@ def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:
         for field, column in zip(batch.schema, batch.columns, strict=True)
     }
     return pa.record_batch(columns)
+
+
+def _has_whole_floats(column: pa.Array) -> bool:
+    if not pa.types.is_floating(column.type):
+        return False
+    return bool(pc.any(pc.equal(column, pc.trunc(column))).as_py())
+
+
+def _lines(batch: pa.RecordBatch, delimiter: str) -> pa.Buffer:
+    """What Arrow writes, but ``1.0`` for whole floats: its ``1`` is an integer to readers."""
+    if not len(batch):
+        return pa.py_buffer(b"")
+    cells = [_cells(column) for column in batch.columns]
+    text = pa.large_string()
+    rows = pc.binary_join_element_wise(*cells, pa.scalar(delimiter, text))
+    lines = pc.binary_join_element_wise(rows, pa.scalar("\n", text), pa.scalar("", text))
+    _, offsets, data = lines.buffers()
+    first, last = np.frombuffer(offsets, np.int64)[lines.offset :][[0, len(lines)]]
+    return data[int(first) : int(last)]
+
+
+def _cells(column: pa.Array) -> pa.Array:
+    """A column as the text between delimiters."""
+    cells = column.cast(pa.large_string())
+    if pa.types.is_floating(column.type):
+        whole = pc.match_substring_regex(cells, r"^-?\d+$")
+        with_point = pc.binary_join_element_wise(
+            cells, pa.scalar(".0", cells.type), pa.scalar("", cells.type)
+        )
+        cells = pc.if_else(whole, with_point, cells)
+    elif pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        quote, nothing = pa.scalar('"', cells.type), pa.scalar("", cells.type)
+        doubled = pc.replace_substring(cells, '"', '""')
+        cells = pc.binary_join_element_wise(quote, doubled, quote, nothing)
+    return cells.fill_null("")
 
 
 def _check_names(paths: list[str]) -> None:

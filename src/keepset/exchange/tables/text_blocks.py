@@ -11,7 +11,12 @@ import numpy as np
 from keepset.errors import CorruptRecordError, InvalidArgumentError
 from keepset.exchange.files.row_file import Place
 from keepset.exchange.text.codec_names import UTF8, codec_named
-from keepset.exchange.text.lines import compression_of, decoded_pieces, text_pieces
+from keepset.exchange.text.lines import (
+    MOST_RECORD_BYTES,
+    compression_of,
+    decoded_pieces,
+    text_pieces,
+)
 
 BLOCK_BYTES: Final = 2 << 20
 # Of a block, what one thread parses at a time.
@@ -19,8 +24,6 @@ PART_BYTES: Final = 256 << 10
 # What types are found from.
 SAMPLE_BYTES: Final = 1 << 20
 _NEWLINE: Final = ord("\n")
-# A record that is longer than this has no end, as a rule: a quote that is not closed, say.
-_MOST_BYTES: Final = 64 << 20
 _MARKS: Final = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _LONGEST_MARK: Final = 4
 # Those whose decoders drop the mark: the next one is text.
@@ -57,12 +60,13 @@ def blocks_of(
             last = Block(waiting[:end], line)
             line += line_ends(last.data)
             waiting = waiting[end:]
-        elif len(waiting) > _MOST_BYTES:
+        elif len(waiting) > MOST_RECORD_BYTES:
             if last.data:
                 yield last
             raise CorruptRecordError(
                 f"{place.name}: line {line} begins a record that does not end within "
-                f"{_MOST_BYTES >> 20} MB; look for a quote that is not closed, or pass quote=None",
+                f"{MOST_RECORD_BYTES >> 20} MB; look for a quote that is not closed, or pass "
+                "quote=None",
                 path=place.name,
             )
     if last.data or waiting:

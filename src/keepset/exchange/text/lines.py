@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import gzip
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from operator import eq
 from typing import Any, BinaryIO, Final
@@ -26,6 +26,8 @@ from keepset.exchange.text.codec_names import UTF8, codec_named
 from keepset.storage import Store
 
 PIECE_BYTES: Final = 1 << 20
+# A line or record that is longer than this has no end, as a rule.
+MOST_RECORD_BYTES: Final = 64 << 20
 LINE_SPEC: Final = TensorSpec((), string)
 TEXT_LINE_SPEC: Final = TensorSpec((), text)
 _GZIP: Final = b"\x1f\x8b"
@@ -92,13 +94,16 @@ class _Lines(RowFile):
 
     def _lines(self) -> Iterator[list[bytes]]:
         waiting: list[bytes] = []
+        given = 0
         for part in text_pieces(self._place, self._compression):
             head, newline, rest = part.rpartition(b"\n")
             if not newline:
                 waiting.append(part)
+                _check_length(waiting, given, self._place)
                 continue
             lines = b"".join([*waiting, head]).split(b"\n")
             waiting = [rest] if rest else []
+            given += len(lines)
             yield [line.removesuffix(b"\r") for line in lines]
         if waiting:
             yield [b"".join(waiting).removesuffix(b"\r")]
@@ -123,17 +128,31 @@ class _TextLines(RowFile):
 
     def _lines(self) -> Iterator[list[str]]:
         waiting: list[str] = []
+        given = 0
         pieces = text_pieces(self._place, self._compression)
         for part in decoded_pieces(pieces, self._encoding, self._place):
             head, newline, rest = part.rpartition("\n")
             if not newline:
                 waiting.append(part)
+                _check_length(waiting, given, self._place)
                 continue
             lines = "".join([*waiting, head]).split("\n")
             waiting = [rest] if rest else []
+            given += len(lines)
             yield [line.removesuffix("\r") for line in lines]
         if any(waiting):
             yield ["".join(waiting).removesuffix("\r")]
+
+
+def _check_length(waiting: Sequence[bytes | str], given: int, place: Place) -> None:
+    """Refuse a line that has no end: one of a small compressed file may fill the memory."""
+    if sum(map(len, waiting)) > MOST_RECORD_BYTES:
+        raise CorruptRecordError(
+            f"{place.name}: line {given + 1} does not end within {MOST_RECORD_BYTES >> 20} MB; "
+            "look at what the file holds, or read it with read_fixed_length",
+            path=place.name,
+            record=given + 1,
+        )
 
 
 def decoded_pieces(pieces: Iterable[bytes], encoding: str, place: Place) -> Iterator[str]:
