@@ -89,11 +89,13 @@ def unwrapped(item: Any, owner: str = "instance") -> Iterator[tuple[FunctionType
     """The functions behind an item of a class, and what they are given."""
     if isinstance(item, FunctionType):
         yield item, owner
-        if isinstance(inner := getattr(item, "__wrapped__", None), FunctionType):
+        if isinstance(inner := vars(item).get("__wrapped__"), FunctionType):
             yield from unwrapped(inner, owner)
     elif isinstance(item, classmethod) or (
         # Python makes a static method of it, and calls it with the class.
-        isinstance(item, staticmethod) and getattr(item.__func__, "__name__", "") == "__new__"
+        isinstance(item, staticmethod)
+        and isinstance(item.__func__, FunctionType)
+        and item.__func__.__name__ == "__new__"
     ):
         yield from unwrapped(item.__func__, "class")
     elif isinstance(item, property):

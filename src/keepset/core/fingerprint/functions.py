@@ -44,6 +44,7 @@ _DESCRIPTORS = (
     types.GetSetDescriptorType,
     types.MemberDescriptorType,
 )
+_NAMED = (FunctionType, types.BuiltinFunctionType, *_DESCRIPTORS)
 _BUILTIN = (types.BuiltinFunctionType, types.MethodWrapperType)
 # What functools.update_wrapper copies, and what lru_cache adds.
 _COPIED = {*functools.WRAPPER_ASSIGNMENTS, "__isabstractmethod__", "__wrapped__"} | {
@@ -157,9 +158,11 @@ def _cached(value: Any) -> Sketch:
 def _method(value: types.MethodType) -> Sketch:
     owner, function = value.__self__, value.__func__
     kind = owner if isinstance(owner, type) else type(owner)
-    if is_library_class(kind) and (found := _named(value)) is not None:
+    is_named = isinstance(function, _NAMED)
+    if is_named and is_library_class(kind) and (found := _named(value)) is not None:
         return found
-    name = getattr(function, "__name__", "method")
+    # Not of an object that is called as a method: it may do anything to find an attribute.
+    name = function.__name__ if isinstance(function, _NAMED) else "method"
     parts = [part(f"function {name}", function), part("self", owner)]
     return Sketch("method", f"method {name}", parts=parts)
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from keepset.core.cached import cached_property
 from keepset.core.fingerprint.bounds import Bounds
+from keepset.core.fingerprint.class_attributes import has_class_attribute
 from keepset.core.fingerprint.facts import Facts, digest_of
 from keepset.core.fingerprint.hidden import Hidden
 from keepset.core.fingerprint.ignore import SEPARATOR, Ignore
@@ -138,7 +139,7 @@ class Graph:
         while todo:
             vertex = todo.pop()
             # What an iterator goes through was given to it, and not made by the functions.
-            is_iterator = hasattr(type(vertex.value), "__next__") and mask.hides(vertex)
+            is_iterator = has_class_attribute(type(vertex.value), "__next__") and mask.hides(vertex)
             for part, inner in vertex.edges:
                 if inner is None or inner in found or part.optional:
                     continue

@@ -26,6 +26,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from keepset.core.fingerprint.class_attributes import attributes_of
 from keepset.core.fingerprint.mask import Mask
 from keepset.core.fingerprint.origin import is_library_class
 from keepset.core.fingerprint.plain import token
@@ -190,7 +191,7 @@ def _table(cached: Any) -> dict[Any, Any] | None:
 
 def results_of_properties(owner: Any, names: Iterable[str]) -> list[Part]:
     """What the cached properties of an object hold, as parts of it."""
-    left_out, held = _as_made.get(), getattr(owner, "__dict__", {})
+    left_out, held = _as_made.get(), attributes_of(owner)
     if (on_empty := _on_empty.get()) is not None and type(held) is dict:
         for name in names:
             if name not in held:

@@ -14,6 +14,7 @@ import numpy as np
 from keepset.core.arrays import Lent
 from keepset.core.cached import cached_property
 from keepset.core.fingerprint.callable_methods import MAKING, methods_of, running, unwrapped
+from keepset.core.fingerprint.class_attributes import has_class_attribute
 from keepset.core.fingerprint.effects import ANY_KEY, Call, Write
 from keepset.core.fingerprint.functions import effects_of_function
 from keepset.core.fingerprint.graph import Graph
@@ -325,7 +326,7 @@ class _Search:
                 self._changed_items(value)
             elif not is_library_class(type(value)):
                 self._run_writing(value, _WRITING, depth)
-        elif write.kind == "read" and hasattr(type(value), "default_factory"):
+        elif write.kind == "read" and has_class_attribute(type(value), "default_factory"):
             self._changed(value)
 
     def _wrote_attribute(self, value: Any, name: Any) -> None:
@@ -436,7 +437,7 @@ def _writes_held(write: Write, kind: type | None) -> bool:
         # What is not known may be a number, which is not changed.
         return kind is not None and is_container_class(kind)
     if write.kind == "read":
-        return kind is not None and hasattr(kind, "default_factory")
+        return kind is not None and has_class_attribute(kind, "default_factory")
     return write.kind == "method" and class_method_writes(kind, write.name)
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from keepset.core.fingerprint.class_attributes import has_class_attribute
 from keepset.core.fingerprint.effects import ANY_KEY, Call, Effects, Path, Paths
 from keepset.core.fingerprint.held_results import RESULT, held_results
 from keepset.core.fingerprint.reach import Imported
@@ -424,7 +425,7 @@ def _own_dict(value: Any) -> dict[str, Any]:
 
 def registered(value: Any, name: str) -> dict[str, Any] | None:
     """The table of a torch module in which an attribute is held; None for everything else."""
-    if not hasattr(type(value), "register_buffer"):
+    if not has_class_attribute(type(value), "register_buffer"):
         return None
     tables = (_own_dict(value).get(table) for table in ("_buffers", "_parameters", "_modules"))
     return next((each for each in tables if isinstance(each, dict) and name in each), None)

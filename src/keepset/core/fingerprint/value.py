@@ -170,7 +170,7 @@ def digest_of_content(value: Any) -> bytes:
 
 def _content_sketch(value: Any) -> Sketch:
     if isinstance(value, type | ModuleType):
-        name = getattr(value, "__qualname__", value.__name__)
+        name = value.__qualname__ if isinstance(value, type) else value.__name__
         return Sketch("code", name, f"{value.__module__}.{name}".encode())
     sketch = _sketch(value)
     if isinstance(value, FunctionType):
