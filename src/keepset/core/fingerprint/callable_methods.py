@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from types import CodeType, FunctionType
 from typing import Any
 
+from keepset.core.fingerprint.class_attributes import is_a
 from keepset.core.fingerprint.origin import is_library_class
 from keepset.core.fingerprint.sketch import Part
 from keepset.core.fingerprint.vertex import Vertex
@@ -30,7 +31,7 @@ def running(roots: list[Vertex]) -> dict[Vertex, None]:
             vertex = todo.pop()
             is_class = vertex.sketch is not None and vertex.sketch.kind == "class"
             # What __init__ calls is called on a new object.
-            if isinstance(vertex.value, FunctionType) and vertex.value.__name__ not in MAKING:
+            if is_a(vertex.value, FunctionType) and vertex.value.__name__ not in MAKING:
                 named |= _names_in(vertex.value.__code__)
             for part, inner in vertex.edges:
                 if inner is None or inner in found:

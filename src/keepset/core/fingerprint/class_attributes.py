@@ -6,10 +6,13 @@ anything or make something new. ``isinstance`` believes what ``__class__`` says.
 
 from __future__ import annotations
 
+import weakref
+from types import UnionType
 from typing import Any
 
 _MRO = type.__dict__["__mro__"].__get__
 _NAMESPACE = type.__dict__["__dict__"].__get__
+_CLASS = object.__dict__["__class__"]
 
 
 def class_attribute(kind: type, name: str, default: Any = None) -> Any:
@@ -32,3 +35,16 @@ def attributes_of(value: Any) -> dict[str, Any]:
     except AttributeError:
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def is_a(value: Any, kinds: type | tuple[type, ...] | UnionType) -> bool:
+    """As ``isinstance``, by the class that an object has and not by the one that it names."""
+    return issubclass(type(value), kinds)
+
+
+def is_disguised(kind: type) -> bool:
+    """Whether objects of a class may pretend to be of another one: mocks, proxies of all sorts.
+
+    ``isinstance`` says of them what their ``__class__`` does, and rules for that class fail.
+    """
+    return class_attribute(kind, "__class__") is not _CLASS or issubclass(kind, weakref.ProxyTypes)

@@ -18,10 +18,10 @@ from keepset.core.fingerprint.mask import Mask
 from keepset.core.fingerprint.plain import token
 from keepset.core.fingerprint.plain_data import LARGE, is_deep, large_plain_digest
 from keepset.core.fingerprint.rings import hash_ring, rings
-from keepset.core.fingerprint.sketch import Part, Sketch, Uncountable
+from keepset.core.fingerprint.sketch import Part, Sketch, Uncountable, shortened
 from keepset.core.fingerprint.tree import Tree
 from keepset.core.fingerprint.vertex import Vertex
-from keepset.errors import FingerprintError
+from keepset.errors import FingerprintError, KeepsetError
 
 Rule = Callable[[Any], Sketch]
 T = TypeVar("T")
@@ -34,6 +34,9 @@ _ATTEMPTS = 20
 
 _ITEM_TAGS = [f"item {i}".encode() for i in range(8)]
 _EMPTY_OWN = {kind: digest_of(kind.__name__.encode(), b"") for kind in (tuple, list)}
+
+# What the methods of a user's class may raise where a rule asks them.
+_FOREIGN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 _VERBS = {
     "captured": "captures",
@@ -260,6 +263,8 @@ class Graph:
             try:
                 sketch = self._sketch_of_records(vertex) or self._sketch(vertex.value)
             except Uncountable as problem:
+                if problem.breaks_off:
+                    raise _error(vertex, problem) from problem.__cause__
                 # It counts by its type, if what leads to it is own state: see refuse.
                 self._problems[vertex] = problem
                 sketch = _sketch_of_type(vertex.value)
@@ -294,7 +299,14 @@ class Graph:
             return Sketch("ignored", "left out by ignore")
         if value is _UNREAD:
             return Sketch("unread", "written and never read")
-        return _undisturbed(self._rule, value)
+        try:
+            return _undisturbed(self._rule, value)
+        except (KeepsetError, Uncountable):
+            raise
+        except _FOREIGN as error:
+            # Of a class that does not do what its bases promise. It says of itself what it is.
+            remark = shortened(f" ({type(error).__name__}: {error})", 200)
+            raise Uncountable(f"an object of {type(value).__name__}", remark) from error
 
     def _sketch_of_records(self, vertex: Vertex) -> Sketch | None:
         """A long list of records as one table of what they hold, which is hashed at once."""

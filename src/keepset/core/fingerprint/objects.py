@@ -24,7 +24,11 @@ import numpy as np
 
 from keepset.core.fingerprint.bounds import bounded
 from keepset.core.fingerprint.callable_methods import MAKING, unwrapped
-from keepset.core.fingerprint.class_attributes import attributes_of, has_class_attribute
+from keepset.core.fingerprint.class_attributes import (
+    attributes_of,
+    has_class_attribute,
+    is_disguised,
+)
 from keepset.core.fingerprint.derived import content_of_base
 from keepset.core.fingerprint.extensions import extension_of
 from keepset.core.fingerprint.functions import annotations_read, effects_of_function
@@ -72,12 +76,16 @@ _EMPTY_BASES = (object, abc.ABC, typing.Generic)
 def object_sketch(value: Any) -> Sketch:
     """The sketch of any object that no other rule knows."""
     kind = type(value)
+    if is_disguised(kind):
+        _ask_for_class(value)
     simple = once(kind, partial(_simple_class, kind))
     if simple is not None and (sketch := _simple_object(value, simple)) is not None:
         return sketch
     if has_class_attribute(kind, "__keepset_fingerprint__"):
         chosen = part("__keepset_fingerprint__()", kind.__keepset_fingerprint__(value))
         return Sketch("object", f"{kind.__name__} object", kind.__name__.encode(), [chosen])
+    if is_disguised(kind):
+        return library_sketch(value) or _by_state(value)
     if isinstance(value, enum.Enum):
         parts = [_class(kind), part("value", value._value_)]
         return Sketch("enum", f"{kind.__name__}.{value.name}", str(value.name).encode(), parts)
@@ -93,6 +101,15 @@ def object_sketch(value: Any) -> Sketch:
         or _compiled(value)
         or _by_state(value)
     )
+
+
+def _ask_for_class(value: Any) -> None:
+    """Refuse a proxy that cannot make what it stands for."""
+    try:
+        value.__class__  # noqa: B018 - what isinstance asks for
+    except Exception as error:
+        remark = shortened(f" ({type(error).__name__}: {error})", 200)
+        raise Uncountable(_article(type_name(value)), remark, breaks_off=True) from error
 
 
 @record

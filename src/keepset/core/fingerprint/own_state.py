@@ -14,7 +14,7 @@ import numpy as np
 from keepset.core.arrays import Lent
 from keepset.core.cached import cached_property
 from keepset.core.fingerprint.callable_methods import MAKING, methods_of, running, unwrapped
-from keepset.core.fingerprint.class_attributes import has_class_attribute
+from keepset.core.fingerprint.class_attributes import has_class_attribute, is_a
 from keepset.core.fingerprint.effects import ANY_KEY, Call, Write
 from keepset.core.fingerprint.functions import effects_of_function
 from keepset.core.fingerprint.graph import Graph
@@ -202,7 +202,7 @@ class _Search:
             elif kind == "class":
                 for name, function, owner in methods_of(vertex, found):
                     self._run_method(value, name, function, owner)
-            elif isinstance(value, functools.partial | MethodType):
+            elif is_a(value, functools.partial | MethodType):
                 for function, bound in self._targets.runs(value):
                     self._run(function, bound, 0)
             elif isinstance(value, BuiltinMethodType) and method_writes(
@@ -383,7 +383,7 @@ class _Search:
 
     def _run_descriptor(self, value: Any, name: str, method: str) -> None:
         """Run what a descriptor of the user's own does when an attribute is read or set."""
-        kind = value if isinstance(value, type) else type(value)
+        kind = value if is_a(value, type) else type(value)
         if is_library_class(kind):
             return
         descriptor = in_class(kind, name)

@@ -42,9 +42,9 @@ _RUNNING = {
 def is_running(value: Any) -> bool:
     """Whether a value has no content that could be compared, judged by its type."""
     kind = type(value)
-    if isinstance(value, threading.Thread):
+    if issubclass(kind, threading.Thread):
         return True
-    if isinstance(value, type) or not is_library_class(kind):
+    if issubclass(kind, type) or not is_library_class(kind):
         return False
     moves = has_class_attribute(kind, "__next__") and kind.__module__ in _MOVING
     is_file = _FAMILIAR.get(f"{kind.__module__}.{kind.__qualname__}") == "open file"

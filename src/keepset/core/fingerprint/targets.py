@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from keepset.core.fingerprint.class_attributes import has_class_attribute
+from keepset.core.fingerprint.class_attributes import has_class_attribute, is_a
 from keepset.core.fingerprint.effects import ANY_KEY, Call, Effects, Path, Paths
 from keepset.core.fingerprint.held_results import RESULT, held_results
 from keepset.core.fingerprint.reach import Imported
@@ -184,23 +184,23 @@ class Targets:
         self, value: Any, arguments: list[list[Any]], keywords: dict[str, list[Any]]
     ) -> list[tuple[FunctionType, Bindings]]:
         for _ in range(_MAX_DEPTH):
-            if isinstance(value, MethodType):
+            if is_a(value, MethodType):
                 value, arguments = value.__func__, [[value.__self__], *arguments]
-            elif isinstance(value, functools.partial):
+            elif is_a(value, functools.partial):
                 keywords = {name: [item] for name, item in value.keywords.items()} | keywords
                 value, arguments = value.func, [*([item] for item in value.args), *arguments]
-            elif isinstance(value, functools._lru_cache_wrapper):
+            elif is_a(value, functools._lru_cache_wrapper):
                 value = value.__wrapped__
-            elif isinstance(value, type):
+            elif is_a(value, type):
                 value, arguments = in_class(value, "__init__"), [[Made(value)], *arguments]
-            elif not isinstance(value, FunctionType | types.BuiltinFunctionType):
+            elif not is_a(value, FunctionType | types.BuiltinFunctionType):
                 call = in_class(type(value), "__call__")
                 if not isinstance(call, FunctionType):
                     return []
                 value, arguments = call, [[value], *arguments]
             else:
                 break
-        if isinstance(value, FunctionType) and self._effects(value) is not None:
+        if is_a(value, FunctionType) and self._effects(value) is not None:
             return [(value, self.bound(value, arguments, keywords))]
         return []
 
@@ -310,7 +310,7 @@ class Targets:
         if isinstance(value, ModuleType):
             found = vars(value).get(name, _MISSING)
             return [Dotted(f"{value.__name__}.{name}") if found is _MISSING else found]
-        if isinstance(value, type):
+        if is_a(value, type):
             return _plain(in_class(value, name), value)
         own = _own_dict(value)
         found = in_class(type(value), name)

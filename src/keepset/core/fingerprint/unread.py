@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from keepset.core.fingerprint.class_attributes import attributes_of, has_class_attribute
+from keepset.core.fingerprint.class_attributes import attributes_of, has_class_attribute, is_a
 from keepset.core.fingerprint.functions import reads_of_function
 from keepset.core.fingerprint.graph import Graph
 from keepset.core.fingerprint.objects import is_plain_class
@@ -76,9 +76,7 @@ class _Search:
                     self._above[id(inner.value)].append((vertex, part))
         # Modules that are used as a whole, by the id of their namespace.
         self._modules = {
-            id(vars(vertex.value))
-            for vertex in graph.vertices
-            if isinstance(vertex.value, ModuleType)
+            id(vars(vertex.value)) for vertex in graph.vertices if is_a(vertex.value, ModuleType)
         }
         self._attributes = frozenset[str]().union(*(r.attributes for r in self._functions.values()))
 
@@ -102,13 +100,12 @@ class _Search:
         vertex = self._by_id.get(owner)
         if vertex is not None:
             value = attributes_of(vertex.value).get(name)
-            return isinstance(value, _NUMBERS) and self._is_unread_attribute(vertex, name)
+            return is_a(value, _NUMBERS) and self._is_unread_attribute(vertex, name)
         bound = list(self._bound(owner, name))
         if owner in self._modules or not bound or name in self._attributes:
             return False
         return all(
-            isinstance(value, _NUMBERS) and known not in reads.names
-            for known, value, reads in bound
+            is_a(value, _NUMBERS) and known not in reads.names for known, value, reads in bound
         )
 
     def _bound(self, owner: int, name: str) -> Iterator[tuple[str, Any, Reads]]:
@@ -131,7 +128,7 @@ class _Search:
         if name in self._attributes or is_dataclass or not is_plain_class(kind):
             return False
         for above, part in self._above[id(vertex.value)]:
-            if isinstance(above.value, MethodType) and part.label == "self":
+            if is_a(above.value, MethodType) and part.label == "self":
                 continue
             if not self._is_only_for_attributes(above, part):
                 return False

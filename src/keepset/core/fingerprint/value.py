@@ -9,6 +9,7 @@ from typing import Any
 
 from keepset.core.fingerprint.arrays import array_sketch
 from keepset.core.fingerprint.blind_spots import blind_spots
+from keepset.core.fingerprint.class_attributes import is_disguised
 from keepset.core.fingerprint.classes import class_sketch
 from keepset.core.fingerprint.facts import Facts, counting_versions
 from keepset.core.fingerprint.functions import function_sketch
@@ -220,6 +221,8 @@ def _graph(
 
 
 def _sketch(value: Any) -> Sketch:
+    if is_disguised(type(value)):
+        return object_sketch(value)
     for rule in _RULES:
         sketch = rule(value)
         if sketch is not None:
