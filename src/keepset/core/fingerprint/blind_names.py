@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from types import BuiltinMethodType, MethodType
 from typing import Any
 
+from keepset.core.fingerprint.class_attributes import is_a
 from keepset.core.fingerprint.targets import Dotted, Made
 from keepset.core.record import record
 
@@ -211,12 +212,12 @@ class Spot:
 
 def spot_of(value: Any) -> Spot | None:
     """What cannot be seen through, of something that a function calls or uses."""
-    if isinstance(value, Dotted):
+    if is_a(value, Dotted):
         return _named(value.name)
-    while isinstance(value, functools.partial):
+    while is_a(value, functools.partial):
         value = value.func
-    owner = getattr(value, "__self__", None) if isinstance(value, _BOUND) else None
-    if isinstance(value, MethodType):
+    owner = getattr(value, "__self__", None) if is_a(value, _BOUND) else None
+    if is_a(value, MethodType):
         value = value.__func__  # class methods are bound anew each time
     known = _known(_loaded()).get(id(value))
     if known is None or known[0] is not value:
@@ -259,8 +260,8 @@ def _known(loaded: tuple[tuple[str, int], ...]) -> dict[int, tuple[Any, Spot, An
                     full = f"{module}.{name}"
                     if full not in _NOT_MEANT:
                         function = getattr(value, "__func__", value)
-                        owner = value.__self__ if isinstance(value, MethodType) else None
-                        owner = None if isinstance(owner, type) else owner
+                        owner = value.__self__ if is_a(value, MethodType) else None
+                        owner = None if is_a(owner, type) else owner
                         found.setdefault(id(function), (function, Spot(full, kind), owner))
     vars_spot = Spot("builtins.vars", "code")
     found[id(vars)] = vars, vars_spot, None
@@ -269,7 +270,7 @@ def _known(loaded: tuple[tuple[str, int], ...]) -> dict[int, tuple[Any, Spot, An
 
 def _member(value: Any, name: str) -> Any:
     """What a module or a class has by a name, without importing or binding anything."""
-    places = value.__mro__ if isinstance(value, type) else [value]
+    places = value.__mro__ if is_a(value, type) else [value]
     found = (vars(place)[name] for place in places if name in getattr(place, "__dict__", {}))
     return next(found, None)
 
@@ -292,7 +293,7 @@ def _matching(module: Any, pattern: str) -> Iterator[tuple[str, Any]]:
 
 def method_spot(value: Any, name: str) -> Spot | None:
     """What cannot be seen through, of a method that is called on a value."""
-    kind = value.kind if isinstance(value, Made) else type(value)
+    kind = value.kind if is_a(value, Made) else type(value)
     for full, names in _METHODS.items():
         module, _, owner = full.rpartition(".")
         known = getattr(sys.modules.get(module), owner, None)

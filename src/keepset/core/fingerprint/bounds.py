@@ -50,8 +50,13 @@ class Bounds:
             before = {id(inner.value) for _, inner in vertex.edges if inner is not None}
             again = self._rule(vertex.value)
             made = [part.value for part in again.parts if id(part.value) not in before]
-            fresh += any(hasattr(each, "__dict__") and not isinstance(each, type) for each in made)
+            fresh += any(map(_has_attributes, made))
         return fresh > len(vertices) // 2
+
+
+def _has_attributes(value: Any) -> bool:
+    kind = type(value)
+    return bool(kind.__dictoffset__) and not issubclass(kind, type)
 
 
 def bounded(items: Iterable[Any]) -> list[Any]:

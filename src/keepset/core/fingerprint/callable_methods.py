@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from types import CodeType, FunctionType
 from typing import Any
 
+from keepset.core.fingerprint.class_attributes import is_a
 from keepset.core.fingerprint.origin import is_library_class
 from keepset.core.fingerprint.sketch import Part
 from keepset.core.fingerprint.vertex import Vertex
@@ -30,7 +31,7 @@ def running(roots: list[Vertex]) -> dict[Vertex, None]:
             vertex = todo.pop()
             is_class = vertex.sketch is not None and vertex.sketch.kind == "class"
             # What __init__ calls is called on a new object.
-            if isinstance(vertex.value, FunctionType) and vertex.value.__name__ not in MAKING:
+            if is_a(vertex.value, FunctionType) and vertex.value.__name__ not in MAKING:
                 named |= _names_in(vertex.value.__code__)
             for part, inner in vertex.edges:
                 if inner is None or inner in found:
@@ -89,11 +90,13 @@ def unwrapped(item: Any, owner: str = "instance") -> Iterator[tuple[FunctionType
     """The functions behind an item of a class, and what they are given."""
     if isinstance(item, FunctionType):
         yield item, owner
-        if isinstance(inner := getattr(item, "__wrapped__", None), FunctionType):
+        if isinstance(inner := vars(item).get("__wrapped__"), FunctionType):
             yield from unwrapped(inner, owner)
     elif isinstance(item, classmethod) or (
         # Python makes a static method of it, and calls it with the class.
-        isinstance(item, staticmethod) and getattr(item.__func__, "__name__", "") == "__new__"
+        isinstance(item, staticmethod)
+        and isinstance(item.__func__, FunctionType)
+        and item.__func__.__name__ == "__new__"
     ):
         yield from unwrapped(item.__func__, "class")
     elif isinstance(item, property):

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from types import FunctionType, GetSetDescriptorType, MemberDescriptorType
 from typing import Any, Protocol
 
+from keepset.core.fingerprint.class_attributes import has_class_attribute
 from keepset.core.fingerprint.extensions import extension_of
 from keepset.core.fingerprint.introspection import annotations_of, counts
 from keepset.core.fingerprint.origin import (
@@ -123,7 +124,7 @@ def _content(value: type) -> Iterator[Part]:
     # Their order is that of fields, for the libraries that make fields of them.
     yield from (part("order of annotations", each.value) for each in order_of(annotations))
     text = vars(value).get("__doc__")
-    if (counts("doc") or hasattr(value, "__pydantic_fields__")) and not (
+    if (counts("doc") or has_class_attribute(value, "__pydantic_fields__")) and not (
         # What dataclasses writes holds the names of modules. Schemas of pydantic hold docstrings.
         "__dataclass_fields__" in vars(value) and str(text).startswith(f"{value.__name__}(")
     ):
@@ -184,7 +185,7 @@ def _is_machinery(value: type, name: str, item: Any) -> bool:
         getter = type(item).__name__ == "_tuplegetter"
         fields: tuple[str, ...] = value._fields  # type: ignore[attr-defined]
         return name in _NAMEDTUPLE_MACHINERY or (getter and name in fields)
-    if hasattr(value, "__pydantic_fields__"):
+    if has_class_attribute(value, "__pydantic_fields__"):
         # A lazy signature follows from the fields.
         written = name.startswith(_PYDANTIC) and name not in _PYDANTIC_COUNTED
         return written or name == "__signature__"

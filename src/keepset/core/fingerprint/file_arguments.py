@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from types import FunctionType
 from typing import Any
 
+from keepset.core.fingerprint.class_attributes import is_a
 from keepset.core.fingerprint.effects import ANY_KEY, Call, Effects, Path, Paths
 from keepset.core.fingerprint.targets import Bindings, Targets, is_path_class
 
@@ -136,9 +137,9 @@ class FileArguments:
         """Whether a function returns what it is given, in whatever form."""
         if any(called is each for each in _CONVERTERS):
             return True
-        if isinstance(called, type):
+        if is_a(called, type):
             return is_path_class(called)
-        if isinstance(called, FunctionType) and (effects := self._effects(called)) is not None:
+        if is_a(called, FunctionType) and (effects := self._effects(called)) is not None:
             return self._are_verbatim(called, effects.returns, depth + 1)
         return _is_as_text(called)
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from types import CodeType, FunctionType
 from typing import Any
 
+from keepset.core.fingerprint.class_attributes import is_a
 from keepset.core.fingerprint.code import code_digest, version_note
 from keepset.core.fingerprint.comparisons import Comparisons, comparisons_of
 from keepset.core.fingerprint.dataflow import effects_of
@@ -44,6 +45,7 @@ _DESCRIPTORS = (
     types.GetSetDescriptorType,
     types.MemberDescriptorType,
 )
+_NAMED = (FunctionType, types.BuiltinFunctionType, *_DESCRIPTORS)
 _BUILTIN = (types.BuiltinFunctionType, types.MethodWrapperType)
 # What functools.update_wrapper copies, and what lru_cache adds.
 _COPIED = {*functools.WRAPPER_ASSIGNMENTS, "__isabstractmethod__", "__wrapped__"} | {
@@ -155,11 +157,14 @@ def _cached(value: Any) -> Sketch:
 
 
 def _method(value: types.MethodType) -> Sketch:
-    owner, function = value.__self__, value.__func__
-    kind = owner if isinstance(owner, type) else type(owner)
-    if is_library_class(kind) and (found := _named(value)) is not None:
+    owner: Any = value.__self__
+    function = value.__func__
+    kind: type = owner if is_a(owner, type) else type(owner)
+    is_named = is_a(function, _NAMED)
+    if is_named and is_library_class(kind) and (found := _named(value)) is not None:
         return found
-    name = getattr(function, "__name__", "method")
+    # Not of an object that is called as a method: it may do anything to find an attribute.
+    name = function.__name__ if is_named else "method"
     parts = [part(f"function {name}", function), part("self", owner)]
     return Sketch("method", f"method {name}", parts=parts)
 
@@ -305,8 +310,8 @@ def _held(name: str, value: Any, found: list[tuple[str, Any]]) -> dict[str, tupl
     for where, _ in found:
         owner, chain = value, where[len(name) + 1 :].split(".")
         for attribute in chain[:-1]:
-            owner = vars(owner).get(attribute) if isinstance(owner, types.ModuleType) else None
-        if chain[-1] and isinstance(owner, types.ModuleType):
+            owner = vars(owner).get(attribute) if is_a(owner, types.ModuleType) else None
+        if chain[-1] and is_a(owner, types.ModuleType):
             result[where] = id(vars(owner)), chain[-1]
     return result
 
@@ -321,7 +326,7 @@ def _labelled(
 
 
 def _is_helper(word: str, content: Any) -> bool:
-    return word != "captured" and isinstance(content, FunctionType | type)
+    return word != "captured" and is_a(content, FunctionType | type)
 
 
 def _partial(value: functools.partial[Any]) -> Sketch:
@@ -356,6 +361,6 @@ def _builtin_method(value: Any) -> Sketch:
     full = f"{getattr(value, '__module__', None)}.{value.__qualname__}"
     if extension := extension_of(value):
         return Sketch("extension function", full, value.__qualname__.encode(), extension)
-    if owner is None or isinstance(owner, types.ModuleType):
+    if owner is None or is_a(owner, types.ModuleType):
         return Sketch("library function", full, full.encode(), library=library_of(value))
     return Sketch("method", value.__qualname__, value.__name__.encode(), [part("self", owner)])

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from keepset.core.cached import cached_property
 from keepset.core.fingerprint.bounds import Bounds
+from keepset.core.fingerprint.class_attributes import has_class_attribute
 from keepset.core.fingerprint.facts import Facts, digest_of
 from keepset.core.fingerprint.hidden import Hidden
 from keepset.core.fingerprint.ignore import SEPARATOR, Ignore
@@ -17,10 +18,10 @@ from keepset.core.fingerprint.mask import Mask
 from keepset.core.fingerprint.plain import token
 from keepset.core.fingerprint.plain_data import LARGE, is_deep, large_plain_digest
 from keepset.core.fingerprint.rings import hash_ring, rings
-from keepset.core.fingerprint.sketch import Part, Sketch, Uncountable
+from keepset.core.fingerprint.sketch import Part, Sketch, Uncountable, shortened
 from keepset.core.fingerprint.tree import Tree
 from keepset.core.fingerprint.vertex import Vertex
-from keepset.errors import FingerprintError
+from keepset.errors import FingerprintError, KeepsetError
 
 Rule = Callable[[Any], Sketch]
 T = TypeVar("T")
@@ -33,6 +34,9 @@ _ATTEMPTS = 20
 
 _ITEM_TAGS = [f"item {i}".encode() for i in range(8)]
 _EMPTY_OWN = {kind: digest_of(kind.__name__.encode(), b"") for kind in (tuple, list)}
+
+# What the methods of a user's class may raise where a rule asks them.
+_FOREIGN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 _VERBS = {
     "captured": "captures",
@@ -138,7 +142,7 @@ class Graph:
         while todo:
             vertex = todo.pop()
             # What an iterator goes through was given to it, and not made by the functions.
-            is_iterator = hasattr(type(vertex.value), "__next__") and mask.hides(vertex)
+            is_iterator = has_class_attribute(type(vertex.value), "__next__") and mask.hides(vertex)
             for part, inner in vertex.edges:
                 if inner is None or inner in found or part.optional:
                     continue
@@ -259,6 +263,8 @@ class Graph:
             try:
                 sketch = self._sketch_of_records(vertex) or self._sketch(vertex.value)
             except Uncountable as problem:
+                if problem.breaks_off:
+                    raise _error(vertex, problem) from problem.__cause__
                 # It counts by its type, if what leads to it is own state: see refuse.
                 self._problems[vertex] = problem
                 sketch = _sketch_of_type(vertex.value)
@@ -293,7 +299,14 @@ class Graph:
             return Sketch("ignored", "left out by ignore")
         if value is _UNREAD:
             return Sketch("unread", "written and never read")
-        return _undisturbed(self._rule, value)
+        try:
+            return _undisturbed(self._rule, value)
+        except (KeepsetError, Uncountable):
+            raise
+        except _FOREIGN as error:
+            # Of a class that does not do what its bases promise. It says of itself what it is.
+            remark = shortened(f" ({type(error).__name__}: {error})", 200)
+            raise Uncountable(f"an object of {type(value).__name__}", remark) from error
 
     def _sketch_of_records(self, vertex: Vertex) -> Sketch | None:
         """A long list of records as one table of what they hold, which is hashed at once."""

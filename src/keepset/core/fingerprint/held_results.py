@@ -28,6 +28,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from keepset.core.fingerprint.class_attributes import attributes_of, is_a
 from keepset.core.fingerprint.mask import Mask
 from keepset.core.fingerprint.origin import is_library_class
 from keepset.core.fingerprint.plain import token
@@ -135,7 +136,7 @@ def leaving_out(places: frozenset[Place]) -> Iterator[None]:
 
 def is_cache(vertex: Vertex) -> bool:
     """Whether a value holds results for later calls: a cached function or property."""
-    return isinstance(vertex.value, functools._lru_cache_wrapper | functools.cached_property)
+    return is_a(vertex.value, functools._lru_cache_wrapper | functools.cached_property)
 
 
 def held_results(cached: Any) -> list[Any]:
@@ -189,7 +190,7 @@ def _held_by_memo(cached: Any) -> list[Any]:
 def _may_lack_arguments(cached: Any) -> bool:
     """Whether a cached function can be called without arguments."""
     function = cached.__wrapped__
-    if not isinstance(function, FunctionType):
+    if type(function) is not FunctionType:
         return True
     code, named = function.__code__, function.__kwdefaults__ or {}
     return code.co_argcount == len(function.__defaults__ or ()) and (
@@ -200,7 +201,7 @@ def _may_lack_arguments(cached: Any) -> bool:
 def has_parameters(cached: Any) -> bool:
     """Whether a cached function can be called with arguments, and so hold several results."""
     function = cached.__wrapped__
-    if not isinstance(function, FunctionType):
+    if type(function) is not FunctionType:
         return True
     code = function.__code__
     takes_any = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
@@ -217,7 +218,7 @@ def _table(cached: Any) -> dict[Any, Any] | None:
 
 def results_of_properties(owner: Any, names: Iterable[str]) -> list[Part]:
     """What the cached properties of an object hold, as parts of it."""
-    left_out, held = _as_made.get(), getattr(owner, "__dict__", {})
+    left_out, held = _as_made.get(), attributes_of(owner)
     if (on_empty := _on_empty.get()) is not None and type(held) is dict:
         for name in names:
             if name not in held:
@@ -233,7 +234,7 @@ def results_of_properties(owner: Any, names: Iterable[str]) -> list[Part]:
 
 def _counts(value: Any) -> bool:
     """Whether the value of a property counts, which a program may also set, as any attribute."""
-    if token(value) is not None or isinstance(value, tuple | frozenset | np.generic):
+    if token(value) is not None or is_a(value, tuple | frozenset | np.generic):
         return True
     return _can_change(value)
 
@@ -247,13 +248,13 @@ def _part(label: str, value: Any) -> Part:
 
 def _can_change(value: Any) -> bool:
     """Whether a program may change a value, and not only use it: data, objects of its classes."""
-    if isinstance(value, tuple):
+    if is_a(value, tuple):
         return any(map(_can_change, value))
-    if isinstance(value, _CONTAINERS):
+    if is_a(value, _CONTAINERS):
         return True
     if is_random_generator(value):
         return True
-    is_code = isinstance(value, type | FunctionType | ModuleType)
+    is_code = is_a(value, type | FunctionType | ModuleType)
     return not is_code and not is_library_class(type(value))
 
 

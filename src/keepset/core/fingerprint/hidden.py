@@ -10,6 +10,7 @@ from itertools import islice
 from types import ModuleType
 from typing import Any
 
+from keepset.core.fingerprint.class_attributes import is_a
 from keepset.core.fingerprint.sketch import Sketch
 from keepset.core.secrets import (
     ALL,
@@ -63,7 +64,7 @@ class Hidden:
                 known |= masked.secrets
                 for passed, strength in values_of(value, masked.aliases):
                     known |= secret_texts(_content(passed), strength)
-            elif isinstance(value, type):
+            elif is_a(value, type):
                 for held, strength in held_by_class(value):
                     known |= secret_texts(held, strength)
             elif type(value) in _HOLDING:
@@ -79,7 +80,7 @@ class Hidden:
             return NONE
         if value is os.environ:
             return ALL
-        if isinstance(above, functools.partial) and label.startswith("argument "):
+        if is_a(above, functools.partial) and label.startswith("argument "):
             return max(inherited, _strength_of_argument(label.removeprefix("argument "), above))
         if label.startswith("item "):
             number = label.removeprefix("item ")
@@ -104,7 +105,7 @@ class Hidden:
 
 def _content(value: Any) -> Any:
     """The attributes of an object, or a value that is none."""
-    is_plain = type(value) in _HOLDING or callable(value) or isinstance(value, ModuleType)
+    is_plain = type(value) in _HOLDING or callable(value) or is_a(value, ModuleType)
     return value if is_plain else own_attributes(value)
 
 
@@ -129,12 +130,12 @@ _VALUE_LABELS = {f"key {value!r}": value for value in ("value", "Value", "VALUE"
 
 def _strength_by_holder(label: str, above: Any) -> int:
     """That of a part of something that holds secrets, or that names one beside it."""
-    if isinstance(above, dict) and label in _VALUE_LABELS:
+    if is_a(above, dict) and label in _VALUE_LABELS:
         return strength_of_key(above, _VALUE_LABELS[label])
     if above is None or not label.startswith(_HELD):
         return NONE
     name = label.partition(" ")[2]
     strength = strength_of_attribute(above, name)
-    if name == "value" and not isinstance(above, type):
+    if name == "value" and not is_a(above, type):
         strength = max(strength, strength_of_key(own_attributes(above), name))
     return strength

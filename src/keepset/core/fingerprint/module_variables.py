@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
+from keepset.core.fingerprint.class_attributes import is_a
 from keepset.core.fingerprint.graph import is_left_out
 from keepset.core.fingerprint.library_state import WithoutLibraryState
 from keepset.core.fingerprint.mask import Mask
@@ -116,7 +117,7 @@ def _class_attributes(vertex: Vertex) -> Iterator[tuple[str, Part, Vertex | None
 
 def _is_own_class(value: Any) -> bool:
     """Whether this is a class of the user's that another process finds by its name."""
-    return isinstance(value, type) and not is_library_class(value) and _is_found_by_name(value)
+    return is_a(value, type) and not is_library_class(value) and _is_found_by_name(value)
 
 
 def _is_found_by_name(kind: type) -> bool:

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from types import FunctionType, ModuleType
 from typing import Any
 
+from keepset.core.fingerprint.class_attributes import is_a
 from keepset.core.fingerprint.extensions import extension_file, file_digest
 from keepset.core.fingerprint.introspection import counts
 from keepset.core.fingerprint.origin import (
@@ -39,7 +40,7 @@ _OF_A_NOTEBOOK = re.compile(r"In|Out|exit|quit|open|get_ipython|_+|_i+|_i?\d+|_[
 
 def followed(name: str, value: Any, chains: list[Chain] | None) -> list[tuple[str, Any]]:
     """What a function takes from ``value`` by these chains of attributes, with readable names."""
-    if not isinstance(value, ModuleType):
+    if not is_a(value, ModuleType):
         return [(name, value)]
     found: dict[str, Any] = {}
     for chain in chains or [()]:
@@ -52,7 +53,7 @@ def _follow(name: str, value: Any, chain: Chain) -> tuple[str, Any]:
     taken = 0
     # Which of the names in a namespace are read is not known.
     chain = chain[: chain.index("__dict__")] if "__dict__" in chain else chain
-    while isinstance(value, ModuleType) and taken < len(chain):
+    while is_a(value, ModuleType) and taken < len(chain):
         if is_library_module(value) and not _leads_to_users_code(value, chain[taken:]):
             return ".".join((name, *chain)), ByName(".".join((value.__name__, *chain[taken:])))
         try:
@@ -66,12 +67,12 @@ def _follow(name: str, value: Any, chain: Chain) -> tuple[str, Any]:
 def _leads_to_users_code(value: Any, chain: Chain) -> bool:
     """Whether somebody has put a function or class of their own into a library's module."""
     for attribute in chain:
-        if not isinstance(value, ModuleType):
+        if not is_a(value, ModuleType):
             break
         value = vars(value).get(attribute)
-    if isinstance(value, FunctionType):
+    if is_a(value, FunctionType):
         return not is_library_function(value)
-    return isinstance(value, type) and not is_library_class(value)
+    return is_a(value, type) and not is_library_class(value)
 
 
 def resolved_import(imported: Imported, namespace: dict[str, Any]) -> Any:
@@ -99,12 +100,12 @@ def resolved_import(imported: Imported, namespace: dict[str, Any]) -> Any:
 
 def module_sketch(value: Any) -> Sketch | None:
     """The sketch of a module or of a library's name; None for everything else."""
-    if isinstance(value, ByName):
+    if is_a(value, ByName):
         library = value.name.partition(".")[0] if " " not in value.name else ""
         return Sketch("library name", value.name, value.name.encode(), library=library)
     if is_namespace(value):
         return Sketch("namespace", f"globals of {len(value):,}", parts=list(_globals(value)))
-    if not isinstance(value, ModuleType):
+    if not is_a(value, ModuleType):
         return None
     name = value.__name__
     file = getattr(value, "__file__", None)

@@ -24,6 +24,11 @@ import numpy as np
 
 from keepset.core.fingerprint.bounds import bounded
 from keepset.core.fingerprint.callable_methods import MAKING, unwrapped
+from keepset.core.fingerprint.class_attributes import (
+    attributes_of,
+    has_class_attribute,
+    is_disguised,
+)
 from keepset.core.fingerprint.derived import content_of_base
 from keepset.core.fingerprint.extensions import extension_of
 from keepset.core.fingerprint.functions import annotations_read, effects_of_function
@@ -71,12 +76,16 @@ _EMPTY_BASES = (object, abc.ABC, typing.Generic)
 def object_sketch(value: Any) -> Sketch:
     """The sketch of any object that no other rule knows."""
     kind = type(value)
+    if is_disguised(kind):
+        _ask_for_class(value)
     simple = once(kind, partial(_simple_class, kind))
     if simple is not None and (sketch := _simple_object(value, simple)) is not None:
         return sketch
-    if hasattr(kind, "__keepset_fingerprint__"):
+    if has_class_attribute(kind, "__keepset_fingerprint__"):
         chosen = part("__keepset_fingerprint__()", kind.__keepset_fingerprint__(value))
         return Sketch("object", f"{kind.__name__} object", kind.__name__.encode(), [chosen])
+    if is_disguised(kind):
+        return library_sketch(value) or _by_state(value)
     if isinstance(value, enum.Enum):
         parts = [_class(kind), part("value", value._value_)]
         return Sketch("enum", f"{kind.__name__}.{value.name}", str(value.name).encode(), parts)
@@ -92,6 +101,15 @@ def object_sketch(value: Any) -> Sketch:
         or _compiled(value)
         or _by_state(value)
     )
+
+
+def _ask_for_class(value: Any) -> None:
+    """Refuse a proxy that cannot make what it stands for."""
+    try:
+        value.__class__  # noqa: B018 - what isinstance asks for
+    except Exception as error:
+        remark = shortened(f" ({type(error).__name__}: {error})", 200)
+        raise Uncountable(_article(type_name(value)), remark, breaks_off=True) from error
 
 
 @record
@@ -124,7 +142,7 @@ def _adds_only_methods(kind: type) -> bool:
 
 
 def _simple_object(value: Any, known: _SimpleClass) -> Sketch | None:
-    attributes = dict(_namespace(value))
+    attributes = dict(attributes_of(value))
     if not set(map(type, attributes)) <= {str}:
         return None
     parts = [Part(known.label, type(value), b"class")]
@@ -258,7 +276,7 @@ def _by_state(value: Any) -> Sketch:
     telling = kind.__module__ in _TELLING and is_library_class(kind)
     text = shortened(repr(value)) if telling else f"{kind.__name__} object"
     library = library_of(kind) if is_library_class(kind) else ""
-    parts = [_class(kind), *_state(value, state), *_order_read(_namespace(value))]
+    parts = [_class(kind), *_state(value, state), *_order_read(attributes_of(value))]
     if not library:
         parts += results_of_properties(value, sorted(_derived(kind)))
     if library:
@@ -268,7 +286,11 @@ def _by_state(value: Any) -> Sketch:
 
 def _by_content(value: Any, error: Exception) -> Sketch:
     kind = type(value)
-    if hasattr(kind, "__array__"):
+    if _has_default_state(kind) and all(map(_holds_nothing_hidden, kind.__mro__)):
+        # Python asks the class for what it may not define, and the metaclass raises anything.
+        parts = [_class(kind), *_own_attributes(value), *_order_read(attributes_of(value))]
+        return Sketch("object", f"{kind.__name__} object", parts=parts)
+    if has_class_attribute(kind, "__array__"):
         parts = [_class(kind), part("array", np.asarray(value)), *_own_attributes(value)]
         return Sketch("object", f"{kind.__name__} object", parts=parts)
     try:
@@ -278,6 +300,10 @@ def _by_content(value: Any, error: Exception) -> Sketch:
         remark = "" if is_library_class(kind) else f" ({type(error).__name__}: {error})"
         raise Uncountable(_article(type_name(value)), shortened(remark, 200)) from error
     return Sketch("object", f"{kind.__name__} object", content, [_class(kind)])
+
+
+def _holds_nothing_hidden(kind: type) -> bool:
+    return kind in _EMPTY_BASES or not is_library_class(kind)
 
 
 def _state(value: Any, state: tuple[Any, ...]) -> Iterator[Part]:
@@ -353,7 +379,7 @@ def _attributes(value: Any, state: Any) -> Iterator[Part]:
         if type(state) is tuple:
             # The attributes of an object that has none are None at first, and an empty dict once
             # it was looked at.
-            has_none = not _namespace(value)
+            has_none = not attributes_of(value)
             state = tuple(
                 None if has_none and type(item) is dict and not item else item for item in state
             )
@@ -367,20 +393,12 @@ def _attribute_names(value: Any) -> set[str]:
         for name, item in list(vars(base).items())
         if isinstance(item, MemberDescriptorType)
     }
-    return slots | set(_namespace(value))
-
-
-def _namespace(value: Any) -> dict[str, Any]:
-    try:
-        found = object.__getattribute__(value, "__dict__")
-    except AttributeError:
-        return {}
-    return found if isinstance(found, dict) else {}
+    return slots | set(attributes_of(value))
 
 
 def _own_attributes(value: Any) -> Iterator[Part]:
     """The attributes that an object holds itself, in its ``__dict__`` and its slots."""
-    found = dict(_namespace(value))
+    found = dict(attributes_of(value))
     for base in type(value).__mro__:
         for name, item in list(vars(base).items()):
             if isinstance(item, MemberDescriptorType) and not is_library_class(base):
@@ -411,7 +429,7 @@ def _machinery(kind: type, item: Any) -> Any:
 
 def _is_empty_hook(kind: type, name: str, item: Any) -> bool:
     """Whether this is an empty place for hooks; each version of torch has more of them."""
-    hook = name.startswith("_") and "hook" in name and hasattr(kind, "state_dict")
+    hook = name.startswith("_") and "hook" in name and has_class_attribute(kind, "state_dict")
     return hook and isinstance(item, dict | list | tuple | type(None)) and not item
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from keepset.core.arrays import Lent
 from keepset.core.cached import cached_property
 from keepset.core.fingerprint.callable_methods import MAKING, methods_of, running, unwrapped
+from keepset.core.fingerprint.class_attributes import has_class_attribute, is_a
 from keepset.core.fingerprint.effects import ANY_KEY, Call, Write
 from keepset.core.fingerprint.functions import effects_of_function
 from keepset.core.fingerprint.graph import Graph
@@ -208,7 +209,7 @@ class _Search:
             elif kind == "class":
                 for name, function, owner in methods_of(vertex, found):
                     self._run_method(value, name, function, owner)
-            elif isinstance(value, functools.partial | MethodType):
+            elif is_a(value, functools.partial | MethodType):
                 for function, bound in self._targets.runs(value):
                     self._run(function, bound, 0)
             elif isinstance(value, BuiltinMethodType):
@@ -338,7 +339,7 @@ class _Search:
                 self._changed_items(value)
             elif not is_library_class(type(value)):
                 self._run_writing(value, _WRITING, depth)
-        elif write.kind == "read" and hasattr(type(value), "default_factory"):
+        elif write.kind == "read" and has_class_attribute(type(value), "default_factory"):
             self._changed(value)
 
     def _method(self, value: Any, name: str, keys: tuple[Any, ...] = ()) -> bool:
@@ -410,7 +411,7 @@ class _Search:
 
     def _run_descriptor(self, value: Any, name: str, method: str) -> None:
         """Run what a descriptor of the user's own does when an attribute is read or set."""
-        kind = value if isinstance(value, type) else type(value)
+        kind = value if is_a(value, type) else type(value)
         if is_library_class(kind):
             return
         descriptor = in_class(kind, name)
@@ -468,7 +469,7 @@ def _writes_held(write: Write, value: Held) -> bool:
         is_own = any(isinstance(in_class(kind, name), FunctionType) for name in _WRITING)
         return is_own or is_container_class(kind)
     if write.kind == "read":
-        return kind is not None and hasattr(kind, "default_factory")
+        return kind is not None and has_class_attribute(kind, "default_factory")
     return write.kind == "method" and class_method_writes(kind, write.name)
 
 

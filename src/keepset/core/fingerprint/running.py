@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+from keepset.core.fingerprint.class_attributes import has_class_attribute
 from keepset.core.fingerprint.origin import is_library_class, library_of
 
 _FAMILIAR = {
@@ -41,11 +42,11 @@ _RUNNING = {
 def is_running(value: Any) -> bool:
     """Whether a value has no content that could be compared, judged by its type."""
     kind = type(value)
-    if isinstance(value, threading.Thread):
+    if issubclass(kind, threading.Thread):
         return True
-    if isinstance(value, type) or not is_library_class(kind):
+    if issubclass(kind, type) or not is_library_class(kind):
         return False
-    moves = hasattr(kind, "__next__") and kind.__module__ in _MOVING
+    moves = has_class_attribute(kind, "__next__") and kind.__module__ in _MOVING
     is_file = _FAMILIAR.get(f"{kind.__module__}.{kind.__qualname__}") == "open file"
     return moves or is_file or library_of(kind) in _RUNNING
 

@@ -75,11 +75,14 @@ class ByName:
 
 
 class Uncountable(Exception):  # noqa: N818 - a signal between the rules and the graph
-    """Raised by a rule for a value that has no content: ``what`` it is, and a remark."""
+    """Raised by a rule for a value that has no content: ``what`` it is, and a remark.
 
-    def __init__(self, what: str, remark: str = "") -> None:
+    One that ``breaks_off`` cannot even be looked at, by what asks whether it counts.
+    """
+
+    def __init__(self, what: str, remark: str = "", *, breaks_off: bool = False) -> None:
         super().__init__(what)
-        self.what, self.remark = what, remark
+        self.what, self.remark, self.breaks_off = what, remark, breaks_off
 
 
 def shortened(text: str, limit: int = 80) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from keepset.core.fingerprint.class_attributes import has_class_attribute, is_a
 from keepset.core.fingerprint.effects import ANY_KEY, Call, Effects, Path, Paths
 from keepset.core.fingerprint.held_results import RESULT, held_results
 from keepset.core.fingerprint.library_results import (
@@ -202,23 +203,23 @@ class Targets:
         self, value: Any, arguments: list[list[Any]], keywords: dict[str, list[Any]]
     ) -> list[tuple[FunctionType, Bindings]]:
         for _ in range(_MAX_DEPTH):
-            if isinstance(value, MethodType):
+            if is_a(value, MethodType):
                 value, arguments = value.__func__, [[value.__self__], *arguments]
-            elif isinstance(value, functools.partial):
+            elif is_a(value, functools.partial):
                 keywords = {name: [item] for name, item in value.keywords.items()} | keywords
                 value, arguments = value.func, [*([item] for item in value.args), *arguments]
-            elif isinstance(value, functools._lru_cache_wrapper):
+            elif is_a(value, functools._lru_cache_wrapper):
                 value = value.__wrapped__
-            elif isinstance(value, type):
+            elif is_a(value, type):
                 value, arguments = in_class(value, "__init__"), [[Made(value)], *arguments]
-            elif not isinstance(value, FunctionType | types.BuiltinFunctionType):
+            elif not is_a(value, FunctionType | types.BuiltinFunctionType):
                 call = in_class(type(value), "__call__")
                 if not isinstance(call, FunctionType):
                     return []
                 value, arguments = call, [[value], *arguments]
             else:
                 break
-        if isinstance(value, FunctionType) and self._effects(value) is not None:
+        if is_a(value, FunctionType) and self._effects(value) is not None:
             return [(value, self.bound(value, arguments, keywords))]
         return []
 
@@ -381,7 +382,7 @@ class Targets:
         if isinstance(value, ModuleType):
             found = vars(value).get(name, _MISSING)
             return [Dotted(f"{value.__name__}.{name}") if found is _MISSING else found]
-        if isinstance(value, type):
+        if is_a(value, type):
             return _plain(in_class(value, name), value)
         own = _own_dict(value)
         found = in_class(type(value), name)
@@ -567,7 +568,7 @@ def _own_dict(value: Any) -> dict[str, Any]:
 
 def registered(value: Any, name: str) -> dict[str, Any] | None:
     """The table of a torch module in which an attribute is held; None for everything else."""
-    if not hasattr(type(value), "register_buffer"):
+    if not has_class_attribute(type(value), "register_buffer"):
         return None
     tables = (_own_dict(value).get(table) for table in ("_buffers", "_parameters", "_modules"))
     return next((each for each in tables if isinstance(each, dict) and name in each), None)

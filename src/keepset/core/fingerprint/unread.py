@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from keepset.core.fingerprint.class_attributes import attributes_of, has_class_attribute, is_a
 from keepset.core.fingerprint.functions import reads_of_function
 from keepset.core.fingerprint.graph import Graph
 from keepset.core.fingerprint.objects import is_plain_class
@@ -75,9 +76,7 @@ class _Search:
                     self._above[id(inner.value)].append((vertex, part))
         # Modules that are used as a whole, by the id of their namespace.
         self._modules = {
-            id(vars(vertex.value))
-            for vertex in graph.vertices
-            if isinstance(vertex.value, ModuleType)
+            id(vars(vertex.value)) for vertex in graph.vertices if is_a(vertex.value, ModuleType)
         }
         self._attributes = frozenset[str]().union(*(r.attributes for r in self._functions.values()))
 
@@ -100,14 +99,13 @@ class _Search:
     def _is_unread_number(self, owner: int, name: str) -> bool:
         vertex = self._by_id.get(owner)
         if vertex is not None:
-            value = _own_attributes(vertex.value).get(name)
-            return isinstance(value, _NUMBERS) and self._is_unread_attribute(vertex, name)
+            value = attributes_of(vertex.value).get(name)
+            return is_a(value, _NUMBERS) and self._is_unread_attribute(vertex, name)
         bound = list(self._bound(owner, name))
         if owner in self._modules or not bound or name in self._attributes:
             return False
         return all(
-            isinstance(value, _NUMBERS) and known not in reads.names
-            for known, value, reads in bound
+            is_a(value, _NUMBERS) and known not in reads.names for known, value, reads in bound
         )
 
     def _bound(self, owner: int, name: str) -> Iterator[tuple[str, Any, Reads]]:
@@ -126,11 +124,11 @@ class _Search:
         """Whether functions use an object of a plain class, and not this attribute of it."""
         kind = type(vertex.value)
         # Methods that dataclasses writes read all fields, and are not among the functions.
-        is_dataclass = hasattr(kind, "__dataclass_fields__")
+        is_dataclass = has_class_attribute(kind, "__dataclass_fields__")
         if name in self._attributes or is_dataclass or not is_plain_class(kind):
             return False
         for above, part in self._above[id(vertex.value)]:
-            if isinstance(above.value, MethodType) and part.label == "self":
+            if is_a(above.value, MethodType) and part.label == "self":
                 continue
             if not self._is_only_for_attributes(above, part):
                 return False
@@ -172,14 +170,6 @@ class _Search:
             is_variable = part.binding is not None and part.binding[0] not in self._modules
             return reads is not None and is_variable and name not in reads.names
         return part.label.startswith("attribute ") and self._is_unread_attribute(above, name)
-
-
-def _own_attributes(value: Any) -> dict[str, Any]:
-    try:
-        found = object.__getattribute__(value, "__dict__")
-    except AttributeError:
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _content(cell: Any) -> Any:

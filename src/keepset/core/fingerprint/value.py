@@ -11,6 +11,7 @@ from typing import Any
 
 from keepset.core.fingerprint.arrays import array_sketch
 from keepset.core.fingerprint.blind_spots import blind_spots
+from keepset.core.fingerprint.class_attributes import is_disguised
 from keepset.core.fingerprint.classes import class_sketch
 from keepset.core.fingerprint.facts import Facts, counting_versions
 from keepset.core.fingerprint.functions import function_sketch
@@ -208,7 +209,7 @@ def digest_of_content(value: Any) -> bytes:
 
 def _content_sketch(value: Any) -> Sketch:
     if isinstance(value, type | ModuleType):
-        name = getattr(value, "__qualname__", value.__name__)
+        name = value.__qualname__ if isinstance(value, type) else value.__name__
         return Sketch("code", name, f"{value.__module__}.{name}".encode())
     sketch = _sketch(value)
     if isinstance(value, FunctionType):
@@ -258,6 +259,8 @@ def _graph(
 
 
 def _sketch(value: Any) -> Sketch:
+    if is_disguised(type(value)):
+        return object_sketch(value)
     for rule in _RULES:
         sketch = rule(value)
         if sketch is not None:

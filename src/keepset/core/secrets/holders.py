@@ -56,7 +56,7 @@ def strength_of_attribute(holder: Any, name: str) -> int:
     # What Python writes into a class says something about it.
     if name.startswith("_") and name.endswith("_") and name != "_value_":
         return NONE
-    kind = holder if isinstance(holder, type) else type(holder)
+    kind = holder if issubclass(type(holder), type) else type(holder)
     return NONE if kind.__module__ == "builtins" else _strength_of_kind(kind)
 
 
