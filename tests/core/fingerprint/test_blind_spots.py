@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -529,3 +530,14 @@ def test_only_files_that_a_stage_names_may_be_opened_in_silence(
     texts = [str(each.message) for each in caught]
     assert len(texts) == warns, texts
     assert all("uses open, which the fingerprint" in text for text in texts)
+
+
+@pytest.mark.parametrize("steps", [1, 2])
+def test_a_partial_that_holds_itself_has_an_end(steps: int) -> None:
+    first = last = functools.partial(print)
+    for _ in range(steps - 1):
+        last = functools.partial(print)
+        last.__setstate__((first, (1,), {}, {}))  # type: ignore[attr-defined]
+    first.__setstate__((last, (1,), {}, {}))  # type: ignore[attr-defined]
+    assert fingerprint_of_value(lambda x: x + (first is not None)).blind == ()
+    assert list(ks.Dataset.range(1).map(lambda x: x + (first is not None))) == [1]

@@ -63,8 +63,8 @@ class Proxy:
     def __init__(self, make: Callable[[], Any]) -> None:
         self._make = make
 
-    @property
-    def __class__(self) -> Any:  # type: ignore[misc]
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
         return type(self._make())
 
     def __getattr__(self, name: str) -> Any:

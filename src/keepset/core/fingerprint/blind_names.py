@@ -214,7 +214,9 @@ def spot_of(value: Any) -> Spot | None:
     """What cannot be seen through, of something that a function calls or uses."""
     if is_a(value, Dotted):
         return _named(value.name)
-    while is_a(value, functools.partial):
+    passed: set[int] = set()
+    while is_a(value, functools.partial) and id(value) not in passed:
+        passed.add(id(value))  # one may hold itself
         value = value.func
     owner = getattr(value, "__self__", None) if is_a(value, _BOUND) else None
     if is_a(value, MethodType):

@@ -6,6 +6,7 @@ where the one that loads ``a`` does. Local names are not followed, nor what a ca
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from types import CodeType
 from typing import Any
@@ -83,15 +84,17 @@ def _root(instruction: Any, code: CodeType, outermost: CodeType) -> tuple[str, s
     if "DEREF" in kind and name in outermost.co_freevars:
         return "free", name
     is_parameter = code is outermost and name in code.co_varnames[: code.co_argcount]
-    if kind.startswith("LOAD_FAST") and is_parameter and not _is_assigned(code, name):
+    if kind.startswith("LOAD_FAST") and is_parameter and name not in _assigned(code):
         return "param", name
     return None
 
 
-def _is_assigned(code: CodeType, name: str) -> bool:
-    return any(
-        each.opname.startswith(("STORE_FAST", "DELETE_FAST")) and each.argval == name
+@functools.lru_cache(maxsize=64)
+def _assigned(code: CodeType) -> frozenset[str]:
+    return frozenset(
+        each.argval
         for each in instructions_of(code)
+        if each.opname.startswith(("STORE_FAST", "DELETE_FAST"))
     )
 
 

@@ -17,6 +17,7 @@ from keepset.core.fingerprint.comparisons import Comparisons, comparisons_of
 from keepset.core.fingerprint.dataflow import effects_of
 from keepset.core.fingerprint.effects import Effects
 from keepset.core.fingerprint.extensions import extension_of
+from keepset.core.fingerprint.fresh_stack import on_stack_for
 from keepset.core.fingerprint.held_results import result_of_function
 from keepset.core.fingerprint.introspection import annotations_of, aspects_read, counts, meet
 from keepset.core.fingerprint.names import followed, resolved_import
@@ -215,16 +216,13 @@ def _reading(code: CodeType) -> _Reading:
     node, aspects = find_source(code), aspects_read(code)
     comparisons = comparisons_of(code, node)
     if node is not None:
-        reading = _Reading(
-            b"source" + canonical_bytes(node, bool(aspects & {"annotations", "doc"})),
-            canonical_source(node),
-            "",
-            reach_of(code),
-            effects_of(code, with_private_names(node, code)),
-            reads_of(code, with_private_names(node, code)),
-            aspects,
-            comparisons,
+        private = with_private_names(node, code)
+        text, effects, reads = on_stack_for(
+            node,
+            lambda: (canonical_source(node), effects_of(code, private), reads_of(code, private)),
         )
+        content = b"source" + canonical_bytes(node, bool(aspects & {"annotations", "doc"}))
+        reading = _Reading(content, text, "", reach_of(code), effects, reads, aspects, comparisons)
     else:
         note = f" (compiled code of {version_note()}: no source that matches it)"
         content = b"code" + version_note().encode() + code_digest(code)

@@ -40,8 +40,11 @@ def reads_of(code: CodeType, node: FunctionNode | None) -> Reads:
         names = frozenset(_names(code))
         return Reads(names, names, names, names)
     visitor = _Visitor()
-    for statement in node.body if isinstance(node.body, list) else [node.body]:
-        visitor.visit(statement)
+    try:
+        for statement in node.body if isinstance(node.body, list) else [node.body]:
+            visitor.visit(statement)
+    except RecursionError:
+        return reads_of(code, None)  # an expression nested deeper than the stack
     return visitor.reads()
 
 

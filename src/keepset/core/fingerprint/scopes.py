@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Iterator
 from types import CodeType
 
 from keepset.core.fingerprint.reach import Imported, with_nested
-from keepset.core.fingerprint.syntax import FunctionNode
+from keepset.core.fingerprint.syntax import FunctionNode, copied
 
 _NESTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
@@ -84,7 +83,7 @@ def with_private_names(node: FunctionNode, code: CodeType) -> FunctionNode:
     private = [name for name in used if name.startswith("_") and "__" in name[1:]]
     if not private:
         return node
-    node = copy.deepcopy(node)
+    node = copied(node)
     for each in ast.walk(node):
         if isinstance(each, ast.Attribute) and each.attr.startswith("__"):
             found = (name for name in private if name.endswith(each.attr) and name != each.attr)

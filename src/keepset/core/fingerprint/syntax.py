@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from keepset.core.fingerprint.plain import token
+from keepset.core.record import record
 
 FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+NodeType = TypeVar("NodeType", bound=ast.AST)
 
 # Positions are attributes and not fields; these fields do not change what code does.
 _IGNORED_FIELDS = {"ctx", "kind", "type_comment", "type_params"}
@@ -39,12 +41,16 @@ def canonical_bytes(node: FunctionNode, reads_texts: bool = False) -> bytes:
 
 def canonical_source(node: FunctionNode) -> str:
     """The normalised source, for people."""
-    text = ast.unparse(ast.fix_missing_locations(_normalised(node)))
+    try:
+        text = ast.unparse(ast.fix_missing_locations(_normalised(node)))
+    except RecursionError:
+        return "... (nested too deep to be shown)"
     return text if len(text) <= _MAX_SOURCE else text[:_MAX_SOURCE] + "\n..."
 
 
 def _normalised(node: FunctionNode, reads_texts: bool = False) -> FunctionNode:
-    copy: Any = _Normaliser(reads_texts).visit(_copied(node))
+    copy: Any = copied(node)
+    _normalise(copy, reads_texts)
     copy.args.defaults = []
     # None keeps the place of a keyword argument without a default.
     copy.args.kw_defaults = [None] * len(copy.args.kw_defaults)
@@ -53,92 +59,125 @@ def _normalised(node: FunctionNode, reads_texts: bool = False) -> FunctionNode:
     return copy  # type: ignore[no-any-return]
 
 
-def _copied(node: Any) -> Any:
+# All that goes through syntax here does so in loops: a chain of `elif` or of `+` is nested deeper
+# than Python's stack, and how deep that is already differs from call to call.
+
+
+def copied(node: NodeType) -> NodeType:
     """A deep copy, because the tree of a file is shared by all its functions."""
-    if isinstance(node, list):
-        return [_copied(item) for item in node]
-    if not isinstance(node, ast.AST):
-        return node
-    fields = {name: _copied(value) for name, value in ast.iter_fields(node)}
-    return ast.copy_location(type(node)(**fields), node)
+    copy = _shallow(node)
+    todo: list[ast.AST] = [copy]
+    while todo:
+        each = todo.pop()
+        for name, value in ast.iter_fields(each):
+            if isinstance(value, ast.AST):
+                inner = _shallow(value)
+                todo.append(inner)
+                setattr(each, name, inner)
+            elif isinstance(value, list):
+                items = [_shallow(item) if isinstance(item, ast.AST) else item for item in value]
+                todo += (item for item in items if isinstance(item, ast.AST))
+                setattr(each, name, items)
+    return copy
 
 
-class _Normaliser(ast.NodeTransformer):
-    def __init__(self, reads_texts: bool) -> None:
-        self._in_class = self._is_inside = False
-        # Whether annotations and docstrings stay: in the function itself they do not.
-        self._reads_texts, self._keeps_texts = reads_texts, False
+def _shallow(node: NodeType) -> NodeType:
+    return ast.copy_location(type(node)(**dict(ast.iter_fields(node))), node)
 
-    def generic_visit(self, node: ast.AST) -> ast.AST:
-        outer = self._in_class, self._is_inside, self._keeps_texts
-        self._in_class = self._scope_is_class(node)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
-            self._keeps_texts = self._is_inside and self._may_be_read(node)
-            self._is_inside = True
-        super().generic_visit(node)
-        self._in_class, self._is_inside, self._keeps_texts = outer
-        body = getattr(node, "body", None)
-        if body == []:
+
+@record
+class _Scope:
+    """Where a node stands: whether annotations and docstrings stay there, for one."""
+
+    in_class: bool = False
+    is_inside: bool = False
+    # In the function itself they do not stay.
+    keeps_texts: bool = False
+
+
+def _normalise(function: FunctionNode, reads_texts: bool) -> None:
+    if not isinstance(function, ast.Lambda):
+        function.returns = None
+    todo: list[tuple[ast.AST, _Scope]] = [(function, _Scope())]
+    while todo:
+        node, outer = todo.pop()
+        scope = _inner_scope(node, outer, reads_texts)
+        for name, value in ast.iter_fields(node):
+            if isinstance(value, ast.AST):
+                setattr(node, name, _replaced(value, scope, reads_texts, todo))
+            elif isinstance(value, list):
+                items = (
+                    _replaced(item, scope, reads_texts, todo) if isinstance(item, ast.AST) else item
+                    for item in value
+                    if not _is_text(item, scope)
+                )
+                setattr(node, name, list(items))
+        if getattr(node, "body", None) == []:
             node.body = [ast.Pass()]  # type: ignore[attr-defined]
-        return node
 
-    def _may_be_read(self, node: ast.AST) -> bool:
-        """Whether something may read the texts of a definition inside the function."""
-        decorators, bases = getattr(node, "decorator_list", []), getattr(node, "bases", [])
-        return self._reads_texts or self._keeps_texts or bool(decorators or bases)
 
-    def _scope_is_class(self, node: ast.AST) -> bool:
-        if isinstance(node, ast.ClassDef):
-            return True
-        function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-        return False if isinstance(node, function) else self._in_class
+def _inner_scope(node: ast.AST, outer: _Scope, reads_texts: bool) -> _Scope:
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+        return outer
+    keeps_texts = outer.is_inside and _may_be_read(node, outer, reads_texts)
+    return _Scope(isinstance(node, ast.ClassDef), True, keeps_texts)
 
-    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
-        # Docstrings, and other texts that are only there to be read.
-        is_text = isinstance(node.value, ast.Constant) and not self._keeps_texts
-        return None if is_text else self.generic_visit(node)
 
-    def visit_arg(self, node: ast.arg) -> ast.AST:
-        if not self._keeps_texts:
-            node.annotation = None
-        return node
+def _may_be_read(node: ast.AST, outer: _Scope, reads_texts: bool) -> bool:
+    """Whether something may read the texts of a definition inside the function."""
+    decorators, bases = getattr(node, "decorator_list", []), getattr(node, "bases", [])
+    return reads_texts or outer.keeps_texts or bool(decorators or bases)
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        if not (self._is_inside and self._may_be_read(node)):
-            node.returns = None
-        return self.generic_visit(node)
 
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        if not (self._is_inside and self._may_be_read(node)):
-            node.returns = None
-        return self.generic_visit(node)
+def _is_text(item: Any, scope: _Scope) -> bool:
+    """Whether this is a docstring, or another text that is only there to be read."""
+    is_text = isinstance(item, ast.Expr) and isinstance(item.value, ast.Constant)
+    return is_text and not scope.keeps_texts
 
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
-        if self._in_class:
-            return self.generic_visit(node)
-        if node.value is not None:
-            return self.generic_visit(ast.Assign(targets=[node.target], value=node.value))
-        # Without a value it still makes the name a local one.
-        node.annotation = ast.Constant(None)
-        return node
+
+def _replaced(
+    node: ast.AST, scope: _Scope, reads_texts: bool, todo: list[tuple[ast.AST, _Scope]]
+) -> ast.AST:
+    """What stands for a node; what is inside of it is still ``todo``."""
+    match node:
+        case ast.arg():
+            if not scope.keeps_texts:
+                node.annotation = None
+            return node
+        case ast.AnnAssign(value=None) if not scope.in_class:
+            # Without a value it still makes the name a local one.
+            node.annotation = ast.Constant(None)
+            return node
+        case ast.AnnAssign(value=ast.expr() as value) if not scope.in_class:
+            node = ast.Assign(targets=[node.target], value=value)
+        case ast.FunctionDef() | ast.AsyncFunctionDef():
+            if not (scope.is_inside and _may_be_read(node, scope, reads_texts)):
+                node.returns = None
+    todo.append((node, scope))
+    return node
+
+
+class _Written(bytes):
+    """What is written as it stands."""
 
 
 def _bytes(node: Any) -> Iterator[bytes]:
     # Own code and not ast.dump, whose form changes with Python: fields that are empty do not count,
     # so that a new one does not either.
-    if isinstance(node, ast.AST):
-        yield b"(" + type(node).__name__.encode()
-        for name, value in ast.iter_fields(node):
-            empty = (value is None and not isinstance(node, ast.Constant)) or value == []
-            if name not in _IGNORED_FIELDS and not empty:
-                yield b" " + name.encode() + b"="
-                yield from _bytes(value)
-        yield b")"
-    elif isinstance(node, list):
-        yield b"["
-        for item in node:
-            yield from _bytes(item)
-        yield b"]"
-    else:
-        content = token(node) or repr(node).encode()
-        yield len(content).to_bytes(4, "little") + content
+    todo = [node]
+    while todo:
+        each = todo.pop()
+        if type(each) is _Written:
+            yield each
+        elif isinstance(each, ast.AST):
+            inside: list[Any] = [_Written(b"(" + type(each).__name__.encode())]
+            for name, value in ast.iter_fields(each):
+                empty = (value is None and not isinstance(each, ast.Constant)) or value == []
+                if name not in _IGNORED_FIELDS and not empty:
+                    inside += _Written(b" " + name.encode() + b"="), value
+            todo += reversed((*inside, _Written(b")")))
+        elif isinstance(each, list):
+            todo += reversed((_Written(b"["), *each, _Written(b"]")))
+        else:
+            content = token(each) or repr(each).encode()
+            yield len(content).to_bytes(4, "little") + content
