@@ -1390,3 +1390,22 @@ def test_what_a_memo_holds_counts_if_functions_change_it(
         for _ in range(3):
             assert values(dataset(user).snapshot(tmp_path / "whole")) == expected
     assert len(kinds(tmp_path / "whole")) == 1
+
+
+LIBRARIES = {
+    "templates of jinja2": "import jinja2\nENV = jinja2.Environment(loader=jinja2.DictLoader({'a': 'x{{ v }}', 'b': 'y{{ v }}'}))\ndef function(x): return len(ENV.get_template('ab'[int(x) % 2]).render(v=x)) * 100 + int(x)",
+    "a grammar of pyparsing": "import pyparsing as pp\nGRAMMAR = pp.Word(pp.nums) + pp.Suppress(',') + pp.Word(pp.nums)\ndef function(x):\n    one, two = GRAMMAR.parse_string(f'{x},{x}')\n    return int(one) + int(two)",
+}
+
+
+@pytest.mark.parametrize("text", LIBRARIES.values(), ids=LIBRARIES)
+def test_objects_of_libraries_settle_as_they_are_used(tmp_path: Path, text: str) -> None:
+    for _ in range(2):  # of processes
+        user = program(text)
+        for _ in range(3):
+            ds = ks.Dataset.range(6).map(user.function).snapshot(tmp_path)
+            assert values(ds) == values(ks.Dataset.range(6).map(program(text).function))
+        forget_aliases()
+    assert len(kinds(tmp_path)) == 1
+    changed = program(text.replace("x{{ v }}", "xx{{ v }}").replace("pp.nums)", "pp.hexnums)"))
+    assert not ks.explain(ks.Dataset.range(6).map(changed.function), tmp_path).hit

@@ -364,7 +364,7 @@ def test_a_quote_that_is_never_closed_is_named(tmp_path: Path) -> None:
 def test_a_record_without_an_end_is_not_read_into_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_blocks: None
 ) -> None:
-    monkeypatch.setattr(text_blocks, "_MOST_BYTES", 1000)
+    monkeypatch.setattr(text_blocks, "MOST_RECORD_BYTES", 1000)
     path = written(tmp_path, 'x,w\n1,a\n2,"b\n' + "3,c\n" * 1000)
     with pytest.raises(ks.CorruptRecordError, match="line 3 begins a record that does not end"):
         list(ks.read_csv(path))

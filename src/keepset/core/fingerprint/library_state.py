@@ -19,7 +19,7 @@ _SETTLING = {
     *("diffusers", "peft", "sentence_transformers", "sentencepiece", "tiktoken", "timm"),
     *("tokenizers", "torch", "torchaudio", "torchtext", "torchvision", "transformers"),
     *("equinox", "flax", "haiku", "jax", "jaxlib", "keras", "tensorflow", "tensorflow_text"),
-    *("numba", "PIL", "stanza", "tf_keras", "xgboost"),
+    *("jinja2", "lark", "numba", "PIL", "pyparsing", "stanza", "tf_keras", "xgboost"),
 }
 # Objects of these libraries that hold settings.
 _SETTINGS = ("Args", "Arguments", "Config", "Configuration", "Options")

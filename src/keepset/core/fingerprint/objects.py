@@ -62,6 +62,7 @@ _COMPILERS = {"jax", "jaxlib", "numba", "tensorflow"}
 
 # What objects of libraries find out of themselves when they are used.
 _CACHES = {
+    "jinja2": {"cache"},  # of compiled templates, which follow from the loader and the settings
     "pandas": {"_cache"},
     "pydantic": {"_default_factory_takes_validated_data"},
     "scipy": {"_has_canonical_format", "_has_sorted_indices"},

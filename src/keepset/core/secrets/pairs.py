@@ -42,10 +42,14 @@ def pair_spans(text: str) -> Iterator[Span]:
         yield from _Scan(text).spans()
     for found in _followed().finditer(text):
         # Behind an option, or in SQL: --password S, PASSWORD 'S'.
-        if strength_of_name(found["name"]) >= SURE:
-            for start, end in _value_at(text, found.end(), SURE, _item()):
-                if not _is_prose(text[start:end]):
-                    yield start, end
+        strength = strength_of_name(found["name"])
+        if strength < WEAK:
+            continue
+        for start, end in _value_at(text, found.end(), strength, _item()):
+            value = text[start:end]
+            # Behind --token only what looks so: a tokenizer has one as well.
+            if looks_random(value) if strength < SURE else not _is_prose(value):
+                yield start, end
     for found in _beside().finditer(text) if "value" in text.lower() else ():
         yield from _plain_unless_prose(text, found.end(), strength_of_named(found["name"]))
     for found in _tags().finditer(text):
