@@ -99,7 +99,7 @@ def class_sketch(value: Any) -> Sketch | None:
     parts += extension_of(value)
     if counts("name"):
         parts.append(part("qualified name", value.__qualname__))
-    # The repr of a dataclass names the classes around its own, and the functions around all of them.
+    # The repr of a dataclass names the classes around its own.
     name = value.__qualname__.rpartition("<locals>.")[2]
     own = name.encode("utf-8", "surrogatepass")
     return Sketch("class", f"class {value.__name__}", own, parts)
