@@ -1357,6 +1357,9 @@ def test_one_object_is_known_again_however_the_pipeline_is_built(
 MEMOS = {
     "list": "@functools.{memo}\ndef held(k): return [0]\ndef function(x):\n    held(int(x) % 2)[0] += 1\n    return int(x) * 100 + held(int(x) % 2)[0]",
     "generator": "import numpy as np\n@functools.{memo}\ndef held(k): return np.random.default_rng(k)\ndef function(x): return int(x) * 1000 + int(held(int(x) % 2).integers(1000))",
+    "closure of a helper": "def made():\n    known = {{}}\n    return lambda t: known.setdefault(t, len(known))\n@functools.{memo}\ndef held(k): return made()\ndef function(x): return held('a')(int(x) * 5 % 7)".replace(
+        "{{}}", "{}"
+    ),
     "object": "class N:\n    n = 0\n@functools.{memo}\ndef held(k, *, m=1): return N()\ndef function(x):\n    one = held(int(x) % 2, m=2)\n    one.n += 1\n    return int(x) * 100 + one.n",
 }
 

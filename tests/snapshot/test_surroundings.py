@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import itertools
 import json
@@ -264,9 +265,6 @@ READ_AGAIN: dict[str, Callable[[Callable[..., ks.Dataset]], ks.Dataset]] = {
     "flat_map": lambda cache: (lambda ds: ks.Dataset.range(3).flat_map(lambda _: ds))(
         cache(ks.Dataset.range(9).random_map(jitter, seed=1))
     ),
-    "interleave": lambda cache: (
-        lambda ds: ks.Dataset.range(4).interleave(lambda _: ds, cycle_length=2)
-    )(cache(ks.Dataset.range(9).shuffle(4, seed=3))),
 }
 
 
@@ -721,7 +719,19 @@ def _by_object() -> tuple[Callable[[Any], int], Callable[[Any], int]]:
     return count, lambda x: int(x) * 100 + (counter.calls > 0)
 
 
-@pytest.mark.parametrize("make", [_by_dict, _by_list, _by_object])
+def _by_cache() -> tuple[Callable[[Any], int], Callable[[Any], int]]:
+    @functools.cache
+    def known() -> dict[str, int]:
+        return {}
+
+    def fill(x: Any) -> int:
+        known()["first"] = 7
+        return int(x)
+
+    return fill, lambda x: int(x) * 100 + known().get("first", 0)
+
+
+@pytest.mark.parametrize("make", [_by_dict, _by_list, _by_object, _by_cache])
 @pytest.mark.parametrize("stored", [0, 3, 6])
 def test_functions_run_again_for_those_behind_a_snapshot_that_read_their_state(
     place: Callable[[str], str],

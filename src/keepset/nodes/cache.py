@@ -126,6 +126,7 @@ class _CachesOfPass:
         self._plans: WeakKeyDictionary[Store, _Plan] = WeakKeyDictionary()
         self._own: WeakKeyDictionary[Store, Store] = WeakKeyDictionary()
         self._lock = Lock()  # functions may run in several threads
+        self._process = os.getpid()
 
     def plan(self, store: Store) -> _Plan:
         with self._lock:
@@ -143,16 +144,22 @@ class _CachesOfPass:
         if not filename:
             return MemoryStore()
         store = FileStore(f"{filename}.{uuid4().hex}")
-        finalize(store, _remove, store.path)
+        finalize(store, _remove, store.path, os.getpid())
         return store
 
     def close(self) -> None:
-        self._own.clear()
+        with self._lock:
+            for store in list(self._own.values()):
+                if isinstance(store, FileStore):
+                    _remove(store.path, self._process)
+            self._own.clear()
 
 
-def _remove(path: str) -> None:
-    with suppress(FileNotFoundError):
-        os.remove(path)
+def _remove(path: str, process: int) -> None:
+    # A process that was forked meanwhile leaves it to its parent.
+    if os.getpid() == process:
+        with suppress(FileNotFoundError):
+            os.remove(path)
 
 
 class _Plan:

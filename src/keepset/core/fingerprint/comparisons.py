@@ -119,13 +119,18 @@ def _is_search(node: ast.AST) -> bool:
     return isinstance(node, ast.Attribute) and node.attr in _SEARCHES
 
 
+def is_copier(value: object) -> bool:
+    """Whether this is one of the functions that copy a structure so that what is one stays one."""
+    return any(value is copier for copier in _COPIERS)
+
+
 def copies_with_sharing(function: FunctionType) -> bool:
     """Whether a function, or one inside it, copies a structure so that what is one stays one."""
     names = {name for inner in with_nested(function.__code__) for name in inner.co_names}
     if "deepcopy" in names:
         return True
     used = [function.__globals__.get(name) for name in names]
-    if any(each is copier for each in used for copier in _COPIERS):
+    if any(map(is_copier, used)):
         return True
     modules = {getattr(each, "__name__", None) for each in used if type(each) is ModuleType}
     return not names.isdisjoint({"dumps", "dump"}) and not _PICKLERS.isdisjoint(names | modules)

@@ -24,7 +24,7 @@ from keepset.core.fingerprint.origin import is_library_class
 from keepset.core.fingerprint.plain import ORDER
 from keepset.core.fingerprint.reach import reach_of
 from keepset.core.fingerprint.sketch import Part
-from keepset.core.fingerprint.stamps import forget_gone, stamp_of
+from keepset.core.fingerprint.stamps import stamps_of
 from keepset.core.fingerprint.targets import (
     Bindings,
     Dotted,
@@ -97,8 +97,8 @@ class OwnState:
         their stamps: the next one with the same id is another place.
         """
         if not self:
+            stamps_of({}, ())  # lets go of what is gone
             return frozenset()
-        forget_gone()
         reached = {id(vertex.value): vertex.value for vertex in graph.vertices}
         spaces: dict[int, Any] = {}
         for value in filter(_is_function, reached.values()):
@@ -112,13 +112,15 @@ class OwnState:
             spaces = {id(each): each for each in loaded} | spaces
         left_out = set(graph.left_out_names())
         known = reached | spaces
+        contents = {*self.values, *self.items, *self.keys} & reached.keys()
+        holding = {owner for owner, _ in self.names} & known.keys()
+        stamps = stamps_of(known, contents | holding)
         names = {
-            (stamp_of(known[owner]) if owner in known else owner, name)
+            (stamps.get(owner, owner), name)
             for owner, name in self.names
             if (owner in known or owner in bound) and (owner, name) not in left_out
         }
-        contents = {*self.values, *self.items, *self.keys} & reached.keys()
-        return frozenset({*names, *(stamp_of(reached[each]) for each in contents)})
+        return frozenset({*names, *(stamps[each] for each in contents)})
 
     def hides(self, vertex: Vertex) -> bool:
         return id(vertex.value) in self.values or id(vertex.value) in self.items

@@ -21,7 +21,12 @@ from itertools import islice
 from types import FunctionType, ModuleType
 from typing import Any
 
-from keepset.core.fingerprint.comparisons import ITEM, Chain, copies_with_sharing
+from keepset.core.fingerprint.comparisons import (
+    ITEM,
+    Chain,
+    copies_with_sharing,
+    is_copier,
+)
 from keepset.core.fingerprint.facts import Facts, digest_of
 from keepset.core.fingerprint.functions import comparisons_of_function
 from keepset.core.fingerprint.graph import Graph, is_hidden
@@ -37,7 +42,7 @@ _SETS = {"set", "frozenset"}
 _INSIDE_KEYS = {"tuple", "frozenset", "namedtuple"}
 _OF_CONTAINERS = ("item ", "key ", "an item")
 _SINGLE = (type, ModuleType, Enum, type(None))
-_IMMUTABLE = (*_SINGLE, FunctionType, tuple, frozenset, str, bytes, int, float, complex)
+_IMMUTABLE = (*_SINGLE, tuple, frozenset, str, bytes, int, float, complex)
 # How many items of a container are looked at of which one is compared.
 _MOST_ITEMS = 1000
 # How many of the shared values are named for people.
@@ -177,12 +182,14 @@ class Sharing:
 
     def _tells_apart(self, vertices: Iterable[Vertex]) -> bool:
         """Whether a function copies or compares something of which nothing says what it is."""
-        functions = (each.value for each in vertices if type(each.value) is FunctionType)
-        return any(
-            found.anything or copies_with_sharing(function)
-            for function in functions
-            if (found := comparisons_of_function(function)) is not None
-        )
+        for vertex in vertices:
+            if is_copier(vertex.value):
+                return True  # also under another name: a default, an item
+            if type(vertex.value) is FunctionType:
+                found = comparisons_of_function(vertex.value)
+                if found is not None and (found.anything or copies_with_sharing(vertex.value)):
+                    return True
+        return False
 
     def _shared_mutables(self) -> set[Vertex]:
         found = self._graph.met_again

@@ -456,12 +456,24 @@ class Targets:
         function = getattr(function, "__wrapped__", function)
         effects = self._effects(function) if isinstance(function, FunctionType) else None
         others = [each for each in returned if not isinstance(each, Made)]
-        if effects is not None and effects.returns_state:
+        if effects is not None and self._returns_state(function, effects, 0):
             return [*others, Held(owner, name, FunctionType)]
         if effects is not None and effects.returns_plain:
             return others
         kinds: list[type | None] = [each.kind for each in returned if isinstance(each, Made)]
         return [*others, *(Held(owner, name, kind) for kind in kinds or [None])]
+
+    def _returns_state(self, function: FunctionType, effects: Effects, depth: int) -> bool:
+        """Whether a function, or one that it calls, returns a function that changes what it has."""
+        if effects.returns_state or depth >= _MAX_DEPTH:
+            return effects.returns_state
+        return any(
+            inner is not function
+            and (found := self._effects(inner)) is not None
+            and self._returns_state(inner, found, depth + 1)
+            for call in effects.calls
+            for inner, _ in self.callees(function, call, {})
+        )
 
     def _returned(self, function: Any, owner: Any, depth: int) -> list[Any]:
         """What a method of the user's returns for its owner."""

@@ -28,7 +28,7 @@ from keepset.core.fingerprint.held_results import (
 from keepset.core.fingerprint.ignore import Ignore
 from keepset.core.fingerprint.introspection import counting
 from keepset.core.fingerprint.library_state import WithoutLibraryState, has_library_state
-from keepset.core.fingerprint.moment import is_light, this_moment
+from keepset.core.fingerprint.moment import Moment, is_light, this_moment
 from keepset.core.fingerprint.names import module_sketch
 from keepset.core.fingerprint.objects import attributes_of_records, object_sketch
 from keepset.core.fingerprint.origin import library_version
@@ -180,15 +180,19 @@ def reaches_what_is_written(
     values: Sequence[tuple[str, Any]], by_others: Sequence[tuple[str, Any]]
 ) -> bool:
     """Whether some values lead to what the functions of others write."""
-    written = own_state(_graph(by_others, None))
-    if not written:
-        return False
-    return any(
-        written.hides(vertex)
-        or written.hidden_keys(vertex)
-        or any(written.hides_part(vertex, part) for part, _ in vertex.edges)
-        for vertex in _graph(values, None).vertices
-    )
+    with Moment(light=True):  # what arrays hold does not matter
+        written = own_state(_graph(by_others, None))
+        if not written:
+            return False
+        # An object, or a cache that holds nothing yet: what it is going to have is not there.
+        owners = {owner for owner, _ in written.names}
+        return any(
+            id(vertex.value) in owners
+            or written.hides(vertex)
+            or written.hidden_keys(vertex)
+            or any(written.hides_part(vertex, part) for part, _ in vertex.edges)
+            for vertex in _graph(values, None).vertices
+        )
 
 
 def _function_digest(cached: Any) -> bytes:
