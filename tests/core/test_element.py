@@ -491,6 +491,33 @@ def test_text_that_utf8_has_not_is_named(value: Any, leaf: str | None) -> None:
     assert "in map(<lambda>), at element 0" in of_element.value.__notes__
 
 
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda x: {"k": x},
+        lambda x: {"k": OrderedDict(k=x)},
+        lambda x: {"k": Point(x, 1)},
+        lambda x: Point({"k": x}, 1),
+    ],
+)
+def test_text_deep_inside_is_found_without_much_work(wrap: Callable[[Any], Any]) -> None:
+    looks = 0
+
+    class Looked:
+        def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+            nonlocal looks
+            looks += 1
+            return np.arange(3)
+
+    value: Any = {"a": Looked(), "t": HALF}
+    for _ in range(20):
+        value = wrap(value)
+    with pytest.raises(ElementError, match="half a character") as caught:
+        to_element(value)
+    assert (caught.value.leaf or "").endswith(".t")
+    assert looks <= 30
+
+
 def nested(levels: int) -> dict[str, Any]:
     outer = inner = dict[str, Any]()
     for _ in range(levels):
