@@ -552,3 +552,12 @@ def test_only_paths_become_text_and_no_mock() -> None:
     for value in (MagicMock(), {"m": MagicMock()}, MagicMock(spec=Path)):
         with pytest.raises(ResultError, match=r"mock\.MagicMock cannot be part of an element"):
             to_element(value)
+
+
+def test_a_path_of_a_module_called_mock_is_a_path() -> None:
+    for module in ("mock", "project.mock", "mock.storage"):
+        kind = type("MockPath", (OwnPath,), {"__module__": module})
+        assert to_element(kind()) == b"here"
+    kind = type("Mock", (OwnPath,), {"__module__": "mock.mock"})  # of the package
+    with pytest.raises(ResultError, match="cannot be part of an element"):
+        to_element(kind())

@@ -354,6 +354,7 @@ def _only_name() -> int:
 
 _ONLY_NAME = _only_name()
 _REFERENCES, _RETURNED_REFERENCES, _TUPLE_REFERENCES, _DICT_REFERENCES = _fresh_references()
+_OF_MOCKS = ("unittest.mock", "mock.mock")
 _NUMERIC: set[np.dtype[Any]] = {np.dtype(code) for code in "?bhilqBHILQefdgFDG"}
 
 
@@ -385,4 +386,4 @@ def _converter_for(kind: type) -> Callable[[Any], Any]:
 
 def _is_mock(kind: type) -> bool:
     """Whether a type has every method there is only because it stands for others in tests."""
-    return any("mock" in base.__module__.split(".") for base in kind.__mro__)
+    return any(base.__module__ in _OF_MOCKS for base in kind.__mro__)
