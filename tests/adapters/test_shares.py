@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -181,9 +182,19 @@ def test_a_state_of_another_pipeline_is_refused() -> None:
         shares.restore(shares.state(0, 0) | {"draws": {}})
 
 
+def test_a_state_may_have_numbers_of_numpy() -> None:
+    shares = shares_of(Dataset.range(20).shuffle(5))
+    state = shares.state(3, 4)
+    state |= {"epoch": np.int64(3), "taken": np.array(4, np.int32)}
+    place = shares.restore(state)
+    assert place == (3, 4)
+    assert list(map(type, place)) == [int, int]
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [
+        *(("epoch", True), ("taken", np.True_), ("taken", np.float64(1)), ("epoch", np.int64(-1))),
         *(("epoch", "x"), ("epoch", -1), ("epoch", 2**63), ("epoch", 1.5), ("taken", None)),
         *(
             ("taken", float("inf")),

@@ -491,6 +491,33 @@ def test_text_that_utf8_has_not_is_named(value: Any, leaf: str | None) -> None:
     assert "in map(<lambda>), at element 0" in of_element.value.__notes__
 
 
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda x: {"k": x},
+        lambda x: {"k": OrderedDict(k=x)},
+        lambda x: {"k": Point(x, 1)},
+        lambda x: Point({"k": x}, 1),
+    ],
+)
+def test_text_deep_inside_is_found_without_much_work(wrap: Callable[[Any], Any]) -> None:
+    looks = 0
+
+    class Looked:
+        def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+            nonlocal looks
+            looks += 1
+            return np.arange(3)
+
+    value: Any = {"a": Looked(), "t": HALF}
+    for _ in range(20):
+        value = wrap(value)
+    with pytest.raises(ElementError, match="half a character") as caught:
+        to_element(value)
+    assert (caught.value.leaf or "").endswith(".t")
+    assert looks <= 30
+
+
 def nested(levels: int) -> dict[str, Any]:
     outer = inner = dict[str, Any]()
     for _ in range(levels):
@@ -525,3 +552,12 @@ def test_only_paths_become_text_and_no_mock() -> None:
     for value in (MagicMock(), {"m": MagicMock()}, MagicMock(spec=Path)):
         with pytest.raises(ResultError, match=r"mock\.MagicMock cannot be part of an element"):
             to_element(value)
+
+
+def test_a_path_of_a_module_called_mock_is_a_path() -> None:
+    for module in ("mock", "project.mock", "mock.storage"):
+        kind = type("MockPath", (OwnPath,), {"__module__": module})
+        assert to_element(kind()) == b"here"
+    kind = type("Mock", (OwnPath,), {"__module__": "mock.mock"})  # of the package
+    with pytest.raises(ResultError, match="cannot be part of an element"):
+        to_element(kind())

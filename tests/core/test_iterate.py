@@ -95,6 +95,40 @@ def _put(state: object, name: str, value: object) -> bool:
     return any(found)
 
 
+def test_a_state_is_let_go_once_elements_were_read_behind_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class State(dict[str, Any]):
+        pass
+
+    def broken(read: Any) -> Any:
+        """As if the library itself raised it."""
+        values: dict[str, Any] = {}
+        text = "def read(*arguments):\n    raise ValueError('of the library')"
+        exec(compile(text, read.__code__.co_filename, "exec"), values)
+        return values["read"]
+
+    ds = ks.Dataset.range(100_000).batch(2)
+    it = iter(ds)
+    next(it)
+    state = State(it.state())
+    held = weakref.ref(state)
+    early, late = ds.iterate(state), ds.iterate(state)
+    for _ in range(40_000):
+        next(late)
+    next(early)
+    tap = type(early._feed._tap)
+    monkeypatch.setattr(tap, "read", broken(tap.read))
+    with pytest.raises(ValueError, match="of the library") as caught:
+        list(late)
+    assert not isinstance(caught.value, ks.StateError)
+    with pytest.raises(ks.StateError, match="does not fit the pipeline"):
+        list(early)
+    del state, early, caught
+    gc.collect()
+    assert held() is None
+
+
 def test_errors_of_functions_stay_as_they_are_behind_a_state() -> None:
     fails = False
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from keepset.core import column
 from keepset.core.chunk import Chunk, concat
 from keepset.core.column import (
     column_batches,
@@ -20,6 +21,7 @@ from keepset.core.column import (
     column_unbatch,
 )
 from keepset.core.jagged import Jagged
+from keepset.core.ragged import Ragged
 from keepset.core.spec import TensorSpec
 from keepset.core.structure import LEAF
 from keepset.errors import ElementError
@@ -139,3 +141,19 @@ def test_a_chunk_has_rows_and_sizes_of_it() -> None:
     assert same(both.rows, leaves + leaves[1:])
     assert isinstance(both.columns[0], Jagged)
     assert isinstance(column_of(leaves), list)
+
+
+def test_leaves_that_are_no_arrays_are_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[int] = []
+
+    def counted(leaves: list[Any]) -> column.Column:
+        looks.append(len(leaves))
+        return column_of(leaves)
+
+    monkeypatch.setattr(column, "column_of", counted)
+    batch = column.stack_leaves([Ragged.from_rows([np.arange(n)]) for n in range(3)])
+    assert isinstance(batch, Ragged)
+    assert looks == [3]
+    looks.clear()
+    typed = column.stack_leaves([np.empty(0), np.empty(0, np.int64)])
+    assert (typed.dtype, looks) == (np.int64, [2, 2])

@@ -13,6 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import keepset as ks
+from keepset.core.chunk import Chunk
+from keepset.core.spec import structure_and_leaves
+from keepset.core.structure import structure_of
+from keepset.exchange.arrow.file import ArrowWriter
 from keepset.exchange.files import exporting
 from keepset.exchange.memory import tables
 from keepset.snapshot.writing.saving import save_node
@@ -360,3 +364,32 @@ def test_an_empty_array_of_another_dtype_is_not_changed_in_silence(tmp_path: Pat
         ks.ElementError, match=r"element 2, leaf 'x': .*float32.*np.array\(\[\], 'int64'\)"
     ):
         list(ds.snapshot(tmp_path))
+
+
+def test_a_spec_is_taken_apart_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[Any] = []
+
+    def counted(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        def look(spec: Any) -> Any:
+            looks.append(spec)
+            return function(spec)
+
+        return look
+
+    for function in (structure_of, structure_and_leaves):
+        monkeypatch.setattr(exporting, function.__name__, counted(function), raising=False)
+    with tempfile.TemporaryFile() as file:
+        rows = exporting.WrittenRows(file, ArrowWriter, None)
+        for length in (2, 2, 3, 2, 3, 2):
+            rows.write(Chunk.from_rows([numbers(length)]))
+        rows.finish()
+        assert [len(row["x"]) for chunk in rows.reread() for row in chunk.rows] == [
+            2,
+            2,
+            3,
+            2,
+            3,
+            2,
+        ]
+        rows.close()
+    assert len(looks) == 2  # with the lengths alike, and with others

@@ -1,7 +1,9 @@
 """A filter that passed none of its elements says so at the end of the pass."""
 
 import functools
+import sys
 import warnings
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -208,6 +210,56 @@ def test_a_filter_that_passes_all_for_other_reasons_says_nothing() -> None:
     assert warnings_of(not_one) == []
     assert warnings_of(ks.Dataset.range(3).filter(lambda x: x != "a")) == []
     assert warnings_of(rows().filter(lambda row: row["split"] != "test").take(1)) == []
+
+
+CONFIG = SimpleNamespace(split="train")
+OPTIONS: dict[str, Any] = {"split": "train", "names": {b"a": "x"}}
+
+
+class Keeping:
+    mode = "train"
+
+    def keep(self, row: Any) -> bool:
+        return self.mode != "test"
+
+    def __call__(self, row: Any) -> bool:
+        return self.mode != "test"
+
+
+class KeepingOne:
+    def __call__(self, row: Any) -> bool:
+        return bool(row["split"] != "test")
+
+
+def of_cell(row: Any) -> bool:
+    return bool(row["split"] != "test" or any(row["x"] == i for i in range(3)))
+
+
+def test_what_is_no_part_of_an_element_may_be_compared_with_str() -> None:
+    option = SimpleNamespace(split="train")
+    for predicate in (
+        lambda row: CONFIG.split != "test" or row["x"] > 9,
+        lambda row: OPTIONS["split"] != "test" or row["x"] > 9,
+        lambda row: OPTIONS["names"].get(row["split"]) != "test",
+        lambda row: option.split != "test",
+        lambda row: "test" != option.split,  # noqa: SIM300
+        lambda row: sys.platform not in {"other"},
+        lambda row, options=option: options.split != "test",
+        lambda row, *, options=option: options.split != "test",
+        functools.partial(lambda options, row: options.split != "test", option),
+        functools.partial(lambda row, options: options.split != "test", options=option),
+        Keeping().keep,
+        Keeping(),
+    ):
+        assert str_compared_with_element(predicate) is None
+        assert warnings_of(rows().filter(predicate)) == []
+    for predicate in (
+        lambda row: CONFIG.split != "test" and row["split"] != "other",
+        functools.partial(lambda options, row: row["split"] != "test", option),
+        KeepingOne(),
+        of_cell,
+    ):
+        assert str_compared_with_element(predicate) is not None
 
 
 def test_a_filter_with_str_that_passes_all_goes_on_from_a_state() -> None:

@@ -9,7 +9,11 @@ import numpy as np
 import pytest
 
 import keepset as ks
+from keepset.core.chunk import Chunk
+from keepset.core.chunk_spec import TypesSoFar
+from keepset.core.element import to_element
 from keepset.core.run import start
+from keepset.core.structure import Structure
 from keepset.snapshot.writing import first_pass
 from keepset.testing import assert_elements_equal
 
@@ -106,3 +110,32 @@ def test_batches_of_lists_may_have_empty_ones(place: str, kind: str) -> None:
         ids = batch["ids"] if isinstance(batch, dict) else batch
         is_typed = any(row % 100 not in EMPTY[place] for row in range(i * 10, i * 10 + 10))
         assert ids.dtype == (np.int64 if is_typed else np.float64)
+
+
+def test_rows_that_cannot_change_are_not_made_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[int] = []
+    columns = Structure.columns
+
+    def counted(self: Structure, rows: list[Any]) -> list[list[Any]]:
+        looked.append(len(rows))
+        return columns(self, rows)
+
+    def chunk(row: Any) -> Chunk:
+        return Chunk.from_rows([to_element(row(i)) for i in range(100)])
+
+    monkeypatch.setattr(Structure, "columns", counted)
+    types = TypesSoFar()
+    scalars = chunk(lambda i: {"n": i, "t": "a", "deep": (1.5, i)})
+    assert types.typed(scalars) is scalars
+    assert max(looked) == 1
+    floats = [chunk(lambda i: {"x": [0.5] * ((i + 1) % 3), "n": i}) for _ in range(2)]
+    types = TypesSoFar()
+    assert types.typed(floats[0]) is floats[0]
+    looked.clear()
+    assert types.typed(floats[1]) is floats[1]
+    assert max(looked) == 1
+    ints = chunk(lambda i: {"n": i, "x": [0.5], "ids": [7] * ((i + 1) % 3)})
+    types = TypesSoFar()
+    assert [row["ids"].dtype for row in types.typed(ints).rows] == [np.int64] * 100
+    later = chunk(lambda i: {"n": i, "x": [0.5], "ids": [7] * (i % 3)})
+    assert [row["ids"].dtype for row in types.typed(later).rows] == [np.int64] * 100

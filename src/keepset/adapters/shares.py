@@ -8,6 +8,7 @@ were taken of it before, knows its own elements without a word from the others.
 from __future__ import annotations
 
 import copy
+import operator
 import os
 import sys
 from collections.abc import Generator
@@ -169,11 +170,11 @@ class Shares:
         if not isinstance(state, dict) or not state.keys() >= keys:
             raise StateError("this is not a state of a loader; pass what loader.state_dict() gave")
         check_outline(self.node, state["pipeline"])
-        number, taken = state["epoch"], state["taken"]
-        if not (_is_count(number) and _is_count(taken)):
+        number, taken = _count_of(state["epoch"]), _count_of(state["taken"])
+        if number is None or taken is None:
             raise StateError(
-                f"this state is at element {taken!r:.50} of the pass {number!r:.50}, which is no "
-                "place; pass what loader.state_dict() gave"
+                f"this state is at element {state['taken']!r:.50} of the pass "
+                f"{state['epoch']!r:.50}, which is no place; pass what loader.state_dict() gave"
             )
         with state_errors(state):
             # Where nothing was taken it is the beginning, whatever the stages compute.
@@ -203,9 +204,16 @@ class Shares:
         self.__dict__.update(state, node=cloudpickle.loads(state["node"]), _process=os.getpid())
 
 
-def _is_count(value: Any) -> bool:
-    """Whether a value of a state can be the number of a pass, or of elements."""
-    return type(value) is int and 0 <= value < 1 << 63
+def _count_of(value: Any) -> int | None:
+    """The number of a pass, or of elements, in a state; None if a value can be none.
+
+    Libraries that store checkpoints give numbers back as those of NumPy.
+    """
+    try:
+        count = operator.index(value)
+    except TypeError:
+        return None
+    return count if type(value) is not bool and 0 <= count < 1 << 63 else None
 
 
 def _fresh(node: Node) -> Node:

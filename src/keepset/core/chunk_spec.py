@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from keepset.core.spec import (
     structure_and_leaves,
 )
 from keepset.core.structure import Structure
-from keepset.core.untyped import is_untyped_leaf, typed_column
+from keepset.core.untyped import gives_dtype, is_untyped_leaf, typed_column
 from keepset.errors import ElementError
 
 # Whether all leaves of the second spec have a place where the first is promised.
@@ -92,18 +92,34 @@ class TypesSoFar:
     def typed(self, chunk: Chunk) -> Chunk:
         """The next elements. What comes before the first array that has a dtype stays as it is."""
         structure = chunk.structure
+        if not chunk.has_columns and not self._may_change(structure.leaves(chunk.rows[0])):
+            return chunk
         try:
             columns = chunk.columns if chunk.has_columns else structure.columns(chunk.rows)
         except ElementError:
             return chunk  # elements of several structures, of which others complain
-        if len(self._leaves) != len(columns):
-            self._leaves = [None] * len(columns)
+        self._expect(len(columns))
         made = [self._typed(place, column) for place, column in enumerate(columns)]
         if all(map(operator.is_, made, columns)):
             return chunk
         if chunk.has_columns:
             return Chunk.from_columns(structure, made, len(chunk))
         return Chunk.from_rows([structure.build(leaves) for leaves in zip(*made, strict=True)])
+
+    def _expect(self, count: int) -> None:
+        if len(self._leaves) != count:
+            self._leaves = [None] * count
+
+    def _may_change(self, first: list[Any]) -> bool:
+        """Whether rows that begin with these leaves can have arrays that get a dtype, or give one.
+
+        Where that cannot be, as in rows of scalars, nothing has to look at all of them.
+        """
+        self._expect(len(first))
+        return any(
+            isinstance(leaf, np.ndarray) and (known is None or gives_dtype(known))
+            for leaf, known in zip(first, self._leaves, strict=True)
+        )
 
     def _typed(self, place: int, column: Column) -> Column:
         if not len(column) or not isinstance(column[0], np.ndarray):

@@ -164,9 +164,8 @@ def stack_leaves(leaves: list[Any], name: str = "batch", first: int = 0) -> Any:
     ``first`` is the row of the first of them, for that error.
     """
     column = column_of(leaves)
-    if isinstance(column, list):
-        leaves = typed_alike(leaves)
-        column = column_of(leaves)
+    if isinstance(column, list) and (alike := typed_alike(leaves)) is not leaves:
+        leaves, column = alike, column_of(alike)
     if isinstance(column, np.ndarray):
         return column
     if all(isinstance(leaf, Ragged) for leaf in leaves):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import enum
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from sys import getrefcount
 from typing import Any
 
@@ -149,21 +149,30 @@ def _explain(error: Exception, value: Any) -> None:
             "levels, or the text of it, as json.dumps makes"
         ) from error
     if isinstance(error, ElementError) and isinstance(error.__cause__, UnicodeEncodeError):
-        error.leaf = ".".join(_keys_to_failure(value)) or None
+        keys = _keys_to_failure(value)
+        error.leaf = None if keys is None else ".".join(map(str, keys)) or None
 
 
-def _keys_to_failure(value: Any) -> Iterator[str]:
-    while type(value) in (dict, tuple):
-        items = value.items() if type(value) is dict else enumerate(value)
-        for key, item in items:
-            try:
-                to_element(item)
-            except ElementError:
-                yield str(key)
-                value = item
-                break
-        else:
-            return
+def _keys_to_failure(value: Any) -> tuple[Any, ...] | None:
+    """The keys to the first leaf that is no element; containers are only looked through."""
+    kind = type(value)
+    items: Iterable[tuple[Any, Any]]
+    if issubclass(kind, Mapping):
+        items = value.items()
+    elif is_namedtuple(kind) or is_dataclass_element(kind):
+        items = ((field, getattr(value, field)) for field in record_fields(kind))
+    elif issubclass(kind, tuple):
+        items = enumerate(value)
+    else:
+        try:
+            to_element(value)
+        except ElementError:
+            return ()
+        return None
+    for key, item in items:
+        if (keys := _keys_to_failure(item)) is not None:
+            return (key, *keys)
+    return None
 
 
 def _dict_of(value: Mapping[Any, Any], is_shared: bool) -> dict[Any, Any]:
@@ -345,6 +354,7 @@ def _only_name() -> int:
 
 _ONLY_NAME = _only_name()
 _REFERENCES, _RETURNED_REFERENCES, _TUPLE_REFERENCES, _DICT_REFERENCES = _fresh_references()
+_OF_MOCKS = ("unittest.mock", "mock.mock")
 _NUMERIC: set[np.dtype[Any]] = {np.dtype(code) for code in "?bhilqBHILQefdgFDG"}
 
 
@@ -376,4 +386,4 @@ def _converter_for(kind: type) -> Callable[[Any], Any]:
 
 def _is_mock(kind: type) -> bool:
     """Whether a type has every method there is only because it stands for others in tests."""
-    return any("mock" in base.__module__.split(".") for base in kind.__mro__)
+    return any(base.__module__ in _OF_MOCKS for base in kind.__mro__)

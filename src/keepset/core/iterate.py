@@ -49,6 +49,8 @@ from keepset.errors import StateError
 _LOOK_AGAIN_S = 0.0005
 # How long ``close`` waits for an element that another thread is computing.
 _PATIENCE_S = 5.0
+# How many reads behind a state may fail because of it. Later errors have other causes.
+_READS_OF_STATE = 16
 
 
 class _Gate:
@@ -107,7 +109,8 @@ class _Feed:
         self._given: Any = None  # what stands for them in ``chain``
         self._turns: _Turns | None = None
         self._iterator: ref[DatasetIterator] | None = None
-        self._from = state
+        self._from = state  # until so many reads were good
+        self._reads_of_state = _READS_OF_STATE
         if state is not None:
             try:
                 with state_errors(state):
@@ -182,6 +185,10 @@ class _Feed:
             self.close()
             raise StopIteration
         self._pace.adapt(time.perf_counter() - began, self._tap.read_bytes)
+        if self._from is not None:
+            self._reads_of_state -= 1
+            if not self._reads_of_state:
+                self._from = None
         self._rows = rows
         if self._gate is None or not isinstance(rows, GeneratorType):
             return rows

@@ -22,13 +22,19 @@ def is_untyped_leaf(leaf: Any) -> bool:
     return type(leaf) is np.ndarray and not leaf.size and leaf.dtype == _UNTYPED
 
 
+def gives_dtype(leaf: LeafSpec) -> bool:
+    """Whether arrays without a dtype of their own become others beside a leaf of this spec."""
+    return isinstance(leaf, TensorSpec) and leaf.dtype != _UNTYPED
+
+
 def typed_column(column: Any, leaf: LeafSpec) -> Any:
     """The column, in which arrays without a dtype of their own have that of ``leaf``.
 
     It is ``column`` itself if there are none.
     """
-    if not isinstance(leaf, TensorSpec) or leaf.dtype == _UNTYPED:
+    if not gives_dtype(leaf):
         return column
+    assert isinstance(leaf, TensorSpec)
     dtype = storage_dtype(leaf.dtype)
     if isinstance(column, list):
         if not any(map(is_untyped_leaf, column)):

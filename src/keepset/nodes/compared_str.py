@@ -58,7 +58,8 @@ def str_compared_with_element(function: Callable[..., Any]) -> Compared | None:
     code = getattr(called, "__code__", None)
     if code is None:
         return None
-    return next(_compared_with_element(code, _known(called)), None)
+    given = _given_names(function, called, code)
+    return next(_compared_with_element(code, given, _known(called)), None)
 
 
 def _known(called: Any) -> dict[str, Any]:
@@ -80,23 +81,41 @@ def _plain_function(function: Any) -> Any:
     return vars(type(function)).get("__call__")
 
 
+def _given_names(function: Any, called: Any, code: CodeType) -> tuple[str, ...]:
+    """The arguments through which a function may be given elements, and nothing else."""
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    positional = list(names[: code.co_argcount])
+    others = {*(getattr(called, "__kwdefaults__", None) or ())}
+    others.update(positional[code.co_argcount - len(getattr(called, "__defaults__", None) or ()) :])
+    bound = 0
+    while isinstance(function, functools.partial):
+        bound += len(function.args)
+        others.update(function.keywords)
+        function = function.func
+    # A bound method, or an object that is called.
+    bound += hasattr(called, "__self__") or not hasattr(function, "__code__")
+    others.update(positional[:bound])
+    return tuple(name for name in names if name not in others)
+
+
 def _compared(code: CodeType, known: dict[str, Any]) -> Iterator[Compared]:
     steps = list(dis.get_instructions(code))
     for place, step in enumerate(steps):
         if step.opname in _COMPARISONS:
             for operand in _operands(steps, place):
-                for value in _strs_in(_value(operand, known)):
-                    yield Compared(value, operand.opname == "LOAD_CONST")
+                for value in _strs_in(_value(operand[-1], known)):
+                    yield Compared(value, operand[-1].opname == "LOAD_CONST")
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _compared(constant, known)
 
 
-def _compared_with_element(code: CodeType, known: dict[str, Any]) -> Iterator[Compared]:
+def _compared_with_element(
+    code: CodeType, given: tuple[str, ...], known: dict[str, Any]
+) -> Iterator[Compared]:
     if not _DECODERS.isdisjoint(code.co_names):
         return
     steps = list(dis.get_instructions(code))
-    arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     for place, step in enumerate(steps):
         if step.opname not in _COMPARISONS or (right_left := [*_operands(steps, place)])[1:] == []:
             continue
@@ -104,36 +123,40 @@ def _compared_with_element(code: CodeType, known: dict[str, Any]) -> Iterator[Co
         is_equality = step.opname == "COMPARE_OP" and any(
             sign in str(step.argval) for sign in ("==", "!=")
         )
-        if is_equality and _is_of_element(right, arguments):
+        if is_equality and _is_of_element(right, given):
             right, left = left, right
         # What is looked for in an element may be a key of it.
-        if (is_equality or step.opname == "CONTAINS_OP") and _is_of_element(left, arguments):
-            for value in _strs_in(_value(right, known)):
-                yield Compared(value, right.opname == "LOAD_CONST")
+        if (is_equality or step.opname == "CONTAINS_OP") and _is_of_element(left, given):
+            for value in _strs_in(_value(right[-1], known)):
+                yield Compared(value, right[-1].opname == "LOAD_CONST")
 
 
-def _is_of_element(step: dis.Instruction, arguments: tuple[str, ...]) -> bool:
-    """Whether a value is an argument, or an item or attribute of something."""
-    if step.opname.startswith("LOAD_FAST"):
-        return step.argval in arguments
-    return step.opname in _ITEMS or (step.opname == "BINARY_OP" and "[" in step.argrepr)
+def _is_of_element(operand: list[dis.Instruction], given: tuple[str, ...]) -> bool:
+    """Whether a value is an argument, or an item or attribute of one."""
+    first, last = operand[0], operand[-1]
+    if first.opname.startswith("LOAD_FAST"):
+        # Two at once, in later versions of Python.
+        name = first.argval[0] if isinstance(first.argval, tuple) else first.argval
+    elif first.opname == "LOAD_DEREF":
+        name = first.argval
+    else:
+        return False
+    is_item = last.opname in _ITEMS or (last.opname == "BINARY_OP" and "[" in last.argrepr)
+    return name in given and (is_item or len(operand) == 1)
 
 
-def _operands(steps: list[dis.Instruction], place: int) -> Iterator[dis.Instruction]:
-    """The last instructions of the right and the left operand of a comparison."""
-    right = place - 1
-    if right < 0:
-        return
-    yield steps[right]
-    # Back to where the right operand, which leaves one value behind, begins.
-    depth, left = 0, right
-    while left >= 0:
-        depth += dis.stack_effect(steps[left].opcode, steps[left].arg, jump=False)
-        left -= 1
-        if depth == 1:
-            break
-    if left >= 0:
-        yield steps[left]
+def _operands(steps: list[dis.Instruction], place: int) -> Iterator[list[dis.Instruction]]:
+    """The instructions of the right and the left operand of a comparison."""
+    end = place
+    for _ in range(2):
+        # Back to where the operand, which leaves one value behind, begins.
+        depth, start = 0, end
+        while start > 0 and depth != 1:
+            start -= 1
+            depth += dis.stack_effect(steps[start].opcode, steps[start].arg, jump=False)
+        if start < end:
+            yield steps[start:end]
+        end = start
 
 
 def _value(step: dis.Instruction, known: dict[str, Any]) -> Any:

@@ -14,7 +14,6 @@ from keepset.core.chunk import Chunk
 from keepset.core.chunk_spec import chunk_spec, typed, widened
 from keepset.core.node import Node
 from keepset.core.spec import Spec, structure_and_leaves
-from keepset.core.structure import structure_of
 from keepset.errors import ElementError, UnknownSpecError
 from keepset.exchange.files.chunk_memory import memory_of
 from keepset.exchange.files.new_file import new_file
@@ -144,16 +143,15 @@ class WrittenRows:
     def open(self, spec: Spec) -> RowWriter:
         """Begin the file."""
         self.spec = spec
+        self._structure, self._leaves = structure_and_leaves(spec)
         self._writer = self._opened(self._file, spec)
         return self._writer
 
     def write(self, chunk: Chunk) -> None:
         """Add elements."""
         writer = self._writer
-        if writer is not None and writer.has_schema:
-            structure = structure_of(self.spec)
-            if chunk.structure != structure:
-                raise structure.difference(chunk.structure, 0)
+        if writer is not None and writer.has_schema and chunk.structure != self._structure:
+            raise self._structure.difference(chunk.structure, 0)
         _check_no_none(chunk)
         if writer is None:
             writer = self.open(self.spec if self._is_promised else chunk_spec(chunk))
@@ -166,7 +164,7 @@ class WrittenRows:
 
     def _put(self, writer: RowWriter, chunk: Chunk) -> None:
         if writer.has_schema and not self._is_promised:
-            chunk = typed(chunk, structure_and_leaves(self.spec)[1])
+            chunk = typed(chunk, self._leaves)
         writer.write(chunk)
 
     def _hold(self, writer: RowWriter, chunk: Chunk) -> None:
