@@ -30,7 +30,7 @@ NOT_PLAIN = [
     "def f(k): return k.split()",
     "def f(k): yield 1",
     "def f(k):\n    n = 1\n    if k: n = [k]\n    return n",
-    "def f(k):\n    a = k\n    for i in k:\n        b = a + TABLE\n        a = b + i\n    return a, b",
+    "def f(k):\n    a = k\n    for i in k:\n        b = a + T\n        a = b + i\n    return a, b",
     "def f(k):\n    n = m = []\n    return n",
     "def f(k):\n    n = 1\n    def g():\n        nonlocal n\n        n = k[0]\n    return n",
     "def f(k):\n    with open(k) as g: return g",
