@@ -20,6 +20,8 @@ PLAIN = [
     "def f(k): return math.sqrt(k), f'{k}', (y := 1)",
     "def f(k): return re.sub('a', 'b', k).strip()",
     "def f(*keys): return sum(keys)",
+    "def f(k): return ', '.join(x for x in TABLE[k]).title(), k.strip().startswith('a')",
+    "def f(k): return os.path.join(ROOT, k), TABLE[k].lower(), hashlib.sha256(k).hexdigest()",
     "def f(k):\n    a = k\n    for i in k:\n        b = a + 1\n        a = b + i\n    return a, b",
 ]
 NOT_PLAIN = [
@@ -41,6 +43,11 @@ NOT_PLAIN = [
     "def f(k, len=list): return len(k)",
     "def f(k): return sum(TABLE)",
     "def f(k): return frame.str.strip()",
+    "def f(k): return left.join(right)",
+    "def f(k): return plot.title(k)",
+    "def f(k): return tree.strip()",
+    "def f(k): return column.startswith(k)",
+    "def f(k):\n    text = column.str\n    return text.zfill(9), text.ljust(9)",
 ]
 
 

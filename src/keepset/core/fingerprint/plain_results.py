@@ -19,15 +19,16 @@ _ALWAYS = {
 # Those that do so if they are given something plain.
 _OF_PLAIN = {"abs", "divmod", "max", "min", "pow", "round", "sum", "tuple"}
 _MODULES = {"cmath", "math", "statistics"}
-# Methods that texts have and little else, and those that other values have as well.
+# Methods that texts and digests have and next to nothing else, and those that others have as well:
+# tables are joined, plots have a title, a tree strips its leaves.
 _OF_TEXTS = {
-    *("capitalize", "casefold", "digest", "endswith", "hexdigest", "join", "ljust", "lower"),
-    *("lstrip", "removeprefix", "removesuffix", "rjust", "rstrip", "startswith", "strip"),
-    *("swapcase", "title", "upper", "zfill"),
+    *("capitalize", "casefold", "digest", "hexdigest", "lower", "removeprefix", "removesuffix"),
+    *("swapcase", "upper"),
 }
 _OF_PLAIN_VALUES = {
-    *("bit_length", "center", "count", "decode", "encode", "find", "format", "hex", "index"),
-    *("partition", "replace", "rfind"),
+    *("bit_length", "center", "count", "decode", "encode", "endswith", "find", "format", "hex"),
+    *("index", "join", "ljust", "lstrip", "partition", "replace", "rfind", "rjust", "rstrip"),
+    *("startswith", "strip", "title", "zfill"),
 }
 
 
@@ -154,6 +155,8 @@ class _Plain:
                 return True
             case ast.Attribute(value=ast.Name(id="re"), attr="escape" | "sub"):
                 return "re" not in self._bound
+            case ast.Attribute(value=ast.Attribute(value=ast.Name(id="os"), attr="path")):
+                return "os" not in self._bound
             case ast.Attribute(value=ast.Attribute(attr="str")):
                 return False  # of a column of a table
             case ast.Attribute(value=base, attr=name):
