@@ -20,6 +20,9 @@ PLAIN = [
     "def f(k): return math.sqrt(k), f'{k}', (y := 1)",
     "def f(k): return re.sub('a', 'b', k).strip()",
     "def f(*keys): return sum(keys)",
+    "def f(k): return ', '.join(x for x in TABLE[k]).title(), k.strip().startswith('a')",
+    "def f(k): return os.path.join(ROOT, k), TABLE[k].lower(), hashlib.sha256(k).hexdigest()",
+    "def f(k):\n    a = k\n    for i in k:\n        b = a + 1\n        a = b + i\n    return a, b",
 ]
 NOT_PLAIN = [
     "def f(k): return [k]",
@@ -29,6 +32,7 @@ NOT_PLAIN = [
     "def f(k): return k.split()",
     "def f(k): yield 1",
     "def f(k):\n    n = 1\n    if k: n = [k]\n    return n",
+    "def f(k):\n    a = k\n    for i in k:\n        b = a + T\n        a = b + i\n    return a, b",
     "def f(k):\n    n = m = []\n    return n",
     "def f(k):\n    n = 1\n    def g():\n        nonlocal n\n        n = k[0]\n    return n",
     "def f(k):\n    with open(k) as g: return g",
@@ -39,6 +43,11 @@ NOT_PLAIN = [
     "def f(k, len=list): return len(k)",
     "def f(k): return sum(TABLE)",
     "def f(k): return frame.str.strip()",
+    "def f(k): return left.join(right)",
+    "def f(k): return plot.title(k)",
+    "def f(k): return tree.strip()",
+    "def f(k): return column.startswith(k)",
+    "def f(k):\n    text = column.str\n    return text.zfill(9), text.ljust(9)",
 ]
 
 
@@ -56,3 +65,8 @@ def test_numbers_and_texts_are_plain(text: str) -> None:
 @pytest.mark.parametrize("text", NOT_PLAIN)
 def test_everything_else_may_be_changed(text: str) -> None:
     assert not returns_plain(node(text))
+
+
+def test_a_chain_of_names_may_be_longer_than_the_stack() -> None:
+    lines = [f"    v{i + 1} = v{i} + 1\n" for i in range(5000)]
+    assert returns_plain(node(f"def f(v0):\n{''.join(lines)}    return v5000\n"))

@@ -160,3 +160,56 @@ def test_a_helper_in_another_module_counts(tmp_path: Path, expected: list[str]) 
             False,
             True,
         ]
+
+
+_ONE_OF_THREE = "ONE if x == 1 else TWO if x == 2 else THREE"
+MANY_VALUES = f"""
+import functools
+from keepset.core.fingerprint import fingerprint_of_value
+
+LISTS = [[i] for i in range(3)]
+ONE, TWO, THREE = LISTS
+A, B = ([[i] for i in range(40)] for _ in "ab")
+
+def put(into, x, also=None):
+    into.append(x)
+    if also is not None:
+        also.append(x)
+def same(value):
+    return value
+def in_partial(x):
+    functools.partial(put, {_ONE_OF_THREE})(x)
+    return LISTS[0], LISTS[1], LISTS[2]
+def in_partial_by_keyword(x):
+    functools.partial(put, [], also={_ONE_OF_THREE})(x)
+    return LISTS[0], LISTS[1], LISTS[2]
+def of_many(x):
+    into = x
+    {"; ".join(f"into = into if x else same(A[{i}] if x else B[{i}])" for i in range(40))}
+    into.append(1)
+    return A, B
+
+if __name__ == "__main__":
+    for function in (in_partial, in_partial_by_keyword, of_many):
+        first = fingerprint_of_value(function)
+        for each in LISTS:
+            each.append(7)
+        print(first.digest, first.fixed, fingerprint_of_value(function).fixed == first.fixed)
+"""
+
+
+def test_which_of_many_values_are_looked_at_depends_on_no_hash_seed(tmp_path: Path) -> None:
+    (tmp_path / "many.py").write_text(MANY_VALUES)
+    found = {
+        subprocess.run(
+            [sys.executable, "many.py"],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONHASHSEED": str(seed)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in range(1, 5)
+    }
+    assert len(found) == 1
+    assert found.pop().count("True") == 3  # all the lists that it may write to are own state

@@ -24,7 +24,7 @@ from keepset.core.fingerprint.blind_names import (
     spot_of,
 )
 from keepset.core.fingerprint.callable_methods import MAKING, methods_of, running
-from keepset.core.fingerprint.effects import ANY_KEY, Call, Effects
+from keepset.core.fingerprint.effects import ANY_KEY, Call, Effects, in_order
 from keepset.core.fingerprint.file_arguments import CONSTANT, DERIVED, ELEMENT, FileArguments
 from keepset.core.fingerprint.functions import effects_of_function
 from keepset.core.fingerprint.ignore import SEPARATOR, Ignore
@@ -195,7 +195,7 @@ class _Search:
         self, vertex: Vertex, effects: Effects, called: set[Any], bound: Bindings
     ) -> Iterator[Blind]:
         """What is not called but passed on, or is no function."""
-        for path in sorted(effects.uses - called, key=repr):
+        for path in in_order(effects.uses - called):
             if path[1] and path[1][-1] in (("attr", "__globals__"), ("attr", "f_globals")):
                 yield _blind(Spot(f"function.{path[1][-1][1]}", "code"), vertex.path, "")
             for value in self._targets.values(vertex.value, path, bound):

@@ -12,7 +12,7 @@ from types import CodeType
 from typing import Any
 
 from keepset.core.fingerprint.bytecode_effects import bytecode_effects
-from keepset.core.fingerprint.effects import ANY_KEY, MADE, Call, Effects, Path, Write
+from keepset.core.fingerprint.effects import ANY_KEY, MADE, Call, Effects, Path, Write, in_order
 from keepset.core.fingerprint.plain_results import returns_plain
 from keepset.core.fingerprint.reach import reach_of
 from keepset.core.fingerprint.scopes import bound_names, imports_of, own_nodes, parameters
@@ -60,7 +60,7 @@ class _Value:
     ) -> None:
         paths = frozenset(paths)
         if len(paths) > _MAX_PATHS:
-            paths = frozenset(sorted(paths, key=repr)[:_MAX_PATHS])
+            paths = frozenset(in_order(paths)[:_MAX_PATHS])
         self.paths, self.depends, self.functions = paths, depends, functions
         self.is_captured = is_captured
 
@@ -185,7 +185,7 @@ class _Analysis:
     def _write(
         self, kind: str, value: _Value, name: Any = None, keys: tuple[Any, ...] = ()
     ) -> None:
-        for path in value.paths:
+        for path in in_order(value.paths):
             self._writes[Write(kind, path, name, keys)] = None
         is_certain = kind not in ("read", "method")
         if value.is_captured and (is_certain or class_method_writes(None, str(name))):
@@ -576,7 +576,7 @@ class _Analysis:
             if each.arg and isinstance(each.value, ast.Constant) and type(each.value.value) is str
         )
         results: set[Path] = set()
-        for path in function.paths:
+        for path in in_order(function.paths):
             is_empty = not node.args and not node.keywords
             self._calls[
                 Call(path, given, named, constants, depends | function.depends, is_empty, modes)

@@ -81,3 +81,17 @@ class Effects:
     uses: Paths = _NONE
     returns_plain: bool = False
     returns_state: bool = False
+
+
+def in_order(paths: Paths) -> list[Path]:
+    """The same paths in an order that is the same in every process, which that of sets is not."""
+    return sorted(paths, key=_text) if len(paths) > 1 else list(paths)
+
+
+def _text(value: Any) -> str:
+    """As ``repr``, with the sets in it sorted."""
+    if type(value) is tuple:
+        return f"({','.join(map(_text, value))})"
+    if type(value) is frozenset:
+        return f"{{{','.join(sorted(map(_text, value)))}}}"
+    return repr(value)

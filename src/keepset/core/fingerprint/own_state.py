@@ -402,7 +402,9 @@ class _Search:
     def _run_writing(self, value: Any, names: set[str], depth: int) -> bool:
         """Run methods that Python calls for a write; whether there are any of the user's own."""
         found = [
-            each for name in names if isinstance(each := in_class(type(value), name), FunctionType)
+            each
+            for name in sorted(names)
+            if isinstance(each := in_class(type(value), name), FunctionType)
         ]
         for function in found:
             if effects_of_function(function) is None:

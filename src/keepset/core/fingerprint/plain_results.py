@@ -19,28 +19,28 @@ _ALWAYS = {
 # Those that do so if they are given something plain.
 _OF_PLAIN = {"abs", "divmod", "max", "min", "pow", "round", "sum", "tuple"}
 _MODULES = {"cmath", "math", "statistics"}
-# Methods that texts have and little else, and those that other values have as well.
+# Methods that texts and digests have and next to nothing else, and those that others have as well:
+# tables are joined, plots have a title, a tree strips its leaves.
 _OF_TEXTS = {
-    *("capitalize", "casefold", "digest", "endswith", "hexdigest", "join", "ljust", "lower"),
-    *("lstrip", "removeprefix", "removesuffix", "rjust", "rstrip", "startswith", "strip"),
-    *("swapcase", "title", "upper", "zfill"),
+    *("capitalize", "casefold", "digest", "hexdigest", "lower", "removeprefix", "removesuffix"),
+    *("swapcase", "upper"),
 }
 _OF_PLAIN_VALUES = {
-    *("bit_length", "center", "count", "decode", "encode", "find", "format", "hex", "index"),
-    *("partition", "replace", "rfind"),
+    *("bit_length", "center", "count", "decode", "encode", "endswith", "find", "format", "hex"),
+    *("index", "join", "ljust", "lstrip", "partition", "replace", "rfind", "rjust", "rstrip"),
+    *("startswith", "strip", "title", "zfill"),
 }
 
 
 def returns_plain(node: FunctionNode) -> bool:
     """Whether all that a function returns is plain, if what it is given is."""
     if isinstance(node, ast.Lambda):
-        return _Plain(node).is_plain(node.body)
+        return _Plain(node).are_plain([node.body])
     found = list(own_nodes(node))
     if any(isinstance(each, ast.Yield | ast.YieldFrom | ast.FunctionDef) for each in found):
         return False  # a function in it may assign its names
-    plain = _Plain(node)
     results = [each.value for each in found if isinstance(each, ast.Return)]
-    return all(each is None or plain.is_plain(each) for each in results)
+    return _Plain(node).are_plain([each for each in results if each is not None])
 
 
 class _Plain:
@@ -55,7 +55,8 @@ class _Plain:
             self._bound.setdefault(name, [])
         if node.args.kwarg is not None:
             self._bound[node.args.kwarg.arg] = [None]  # a dict
-        self._asked: set[str] = set()
+        self._met: set[str] = set()
+        self._todo: list[ast.expr | None] = []
 
     def _take_in(self, node: ast.AST) -> None:
         """Remember what names are bound to; None stands for what is not known."""
@@ -100,24 +101,36 @@ class _Plain:
             if isinstance(name, str):
                 self._bound.setdefault(name, []).append(None)
 
-    def is_plain(self, node: ast.expr | None) -> bool:
+    def are_plain(self, nodes: list[ast.expr]) -> bool:
+        """Whether all of these are, and with them all that the names in them stand for.
+
+        One value that is not settles the answer, so that each name is looked at once.
+        """
+        self._todo += nodes
+        while self._todo:
+            if not self._is_plain(self._todo.pop()):
+                return False
+        return True
+
+    def _is_plain(self, node: ast.expr | None) -> bool:
+        """Whether an expression is, if the names in it are: these are to be looked at next."""
         match node:
             case ast.Constant() | ast.JoinedStr():
                 return True
             case ast.Compare():
                 return True
             case ast.UnaryOp(operand=inner):
-                return isinstance(node.op, ast.Not) or self.is_plain(inner)
+                return isinstance(node.op, ast.Not) or self._is_plain(inner)
             case ast.BinOp(left=left, right=right):
-                return self.is_plain(left) and self.is_plain(right)
+                return self._is_plain(left) and self._is_plain(right)
             case ast.BoolOp(values=items) | ast.Tuple(elts=items):
-                return all(map(self.is_plain, items))
+                return all(map(self._is_plain, items))
             case ast.IfExp(body=one, orelse=other):
-                return self.is_plain(one) and self.is_plain(other)
+                return self._is_plain(one) and self._is_plain(other)
             case ast.Subscript(value=inner) | ast.Starred(value=inner):
-                return self.is_plain(inner)
+                return self._is_plain(inner)
             case ast.NamedExpr(value=inner):
-                return self.is_plain(inner)
+                return self._is_plain(inner)
             case ast.Name(id=name):
                 return self._is_plain_name(name)
             case ast.Call():
@@ -127,26 +140,25 @@ class _Plain:
     def _is_plain_name(self, name: str) -> bool:
         if name not in self._bound:
             return False
-        if name in self._asked:
-            return True  # it depends on nothing but itself and what else is looked at
-        self._asked.add(name)
-        try:
-            return all(map(self.is_plain, self._bound[name]))
-        finally:
-            self._asked.discard(name)
+        if name not in self._met:
+            self._met.add(name)
+            self._todo += self._bound[name]
+        return True
 
     def _is_plain_call(self, node: ast.Call) -> bool:
         match node.func:
             case ast.Name(id=name) if name not in self._bound:
                 if name in _ALWAYS or name == self._own:
                     return True
-                return name in _OF_PLAIN and all(map(self.is_plain, node.args))
+                return name in _OF_PLAIN and all(map(self._is_plain, node.args))
             case ast.Attribute(value=ast.Name(id=name)) if name in _MODULES - self._bound.keys():
                 return True
             case ast.Attribute(value=ast.Name(id="re"), attr="escape" | "sub"):
                 return "re" not in self._bound
+            case ast.Attribute(value=ast.Attribute(value=ast.Name(id="os"), attr="path")):
+                return "os" not in self._bound
             case ast.Attribute(value=ast.Attribute(attr="str")):
                 return False  # of a column of a table
             case ast.Attribute(value=base, attr=name):
-                return name in _OF_TEXTS or (name in _OF_PLAIN_VALUES and self.is_plain(base))
+                return name in _OF_TEXTS or (name in _OF_PLAIN_VALUES and self._is_plain(base))
         return False

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from keepset.core.fingerprint.class_attributes import has_class_attribute, is_a
-from keepset.core.fingerprint.effects import ANY_KEY, Call, Effects, Path, Paths
+from keepset.core.fingerprint.effects import ANY_KEY, Call, Effects, Path, Paths, in_order
 from keepset.core.fingerprint.held_results import RESULT, held_results
 from keepset.core.fingerprint.library_results import (
     calls_each,
@@ -36,6 +36,7 @@ Bindings = dict[str, list[Any]]
 # Of larger containers, the members are not looked at one by one.
 _MAX_MEMBERS = 200
 _MAX_VALUES = 500
+_MAX_PARTIALS = 20  # of one function that one call makes
 _MAX_DEPTH = 5
 _MISSING = object()
 # What a named tuple has for each of its fields.
@@ -116,6 +117,8 @@ class Targets:
 
     def __init__(self, effects: Callable[[FunctionType], Effects | None]) -> None:
         self._effects = effects
+        # By the ids of sets of paths: the sets, so that the ids stay theirs, and their order.
+        self._ordered: dict[int, tuple[Paths, list[Path]]] = {}
 
     def values(
         self, function: FunctionType, path: Path, bindings: Bindings, depth: int = 0
@@ -132,9 +135,11 @@ class Targets:
     def of_all(
         self, function: FunctionType, paths: Paths, bindings: Bindings, depth: int = 0
     ) -> list[Any]:
-        return [value for path in paths for value in self.values(function, path, bindings, depth)][
-            :_MAX_VALUES
-        ]
+        if id(paths) not in self._ordered:
+            self._ordered[id(paths)] = paths, in_order(paths)
+        _, ordered = self._ordered[id(paths)]
+        found = [each for path in ordered for each in self.values(function, path, bindings, depth)]
+        return found[:_MAX_VALUES]
 
     def callees(
         self, function: FunctionType, call: Call, bindings: Bindings
@@ -509,11 +514,19 @@ def _items(called: Any, given: list[list[Any]]) -> list[Any]:
 
 
 def _partials(given: list[list[Any]], named: dict[str, list[Any]]) -> list[Any]:
-    """The partials that a call makes; of several values of an argument, they have the first."""
-    arguments = [values[0] if values else None for values in given[1:]]
-    keywords = {name: values[0] for name, values in named.items() if values}
-    functions = [each for values in given[:1] for each in values if callable(each)]
-    return [functools.partial(each, *arguments, **keywords) for each in functions]
+    """The partials that a call makes: as many as it takes for each value to be in one of them."""
+    named = {name: values for name, values in named.items() if values}
+    columns = [*(values or [None] for values in given[1:]), *named.values()]
+    count = min(max(map(len, columns), default=1), _MAX_PARTIALS)
+    rows = [[values[i % len(values)] for values in columns] for i in range(count)]
+    at = len(columns) - len(named)
+    return [
+        functools.partial(each, *row[:at], **dict(zip(named, row[at:], strict=True)))
+        for values in given[:1]
+        for each in values
+        if callable(each)
+        for row in rows
+    ][:_MAX_VALUES]
 
 
 def _is_code(value: Any) -> bool:
