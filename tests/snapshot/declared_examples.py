@@ -358,7 +358,7 @@ EXAMPLES: dict[str, Example] = {
             "paths": Together(paths=(), channels=()),
             "channels": (1,),
             "size": (2, 2),
-            "parallelism": Parallelism(2, deterministic=False),
+            "parallelism": Parallelism(2),
         },
     ),
     "decode_samples": Example(
