@@ -334,13 +334,21 @@ def test_a_state_of_another_thread_is_exact() -> None:
     it = iter(ds)
     taken: list[int] = []
     states: list[tuple[int, Any, int]] = []
+    was_watched = threading.Semaphore(0)
+
+    def take() -> None:
+        for x in it:
+            taken.append(int(x))
+            if len(taken) % 20 == 0 and len(taken) < 150:
+                assert was_watched.acquire(timeout=60)  # however busy the machine is
 
     def watch() -> None:
         while len(taken) < 150:
             before, state, after = len(taken), it.state(), len(taken)
             states.append((before, state, after))
+            was_watched.release()
 
-    run_all([lambda: taken.extend(int(x) for x in it), watch])
+    run_all([take, watch])
     assert len(states) > 3
     for before, state, after in states[:: max(1, len(states) // 10)]:
         rest = [int(x) for x in ds.iterate(state)]
