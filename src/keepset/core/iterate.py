@@ -155,6 +155,15 @@ class _Feed:
             self._reader == threading.get_ident() and getattr(self._rows, "gi_frame", None) is None
         )
 
+    def _read_of_state(self, state: State, tokens: list[None] | None) -> Any:
+        """The next elements behind a state: some of what it says is only looked at here."""
+        with state_errors(state, is_reading=True):
+            rows = self._tap.read(self._pace.size, tokens)
+        self._reads_of_state -= 1
+        if not self._reads_of_state:
+            self._from = None
+        return rows
+
     def _read(self) -> Any:
         """An iterator over the elements of the next chunk, safe for all who can reach it."""
         if self._is_reading:
@@ -166,9 +175,10 @@ class _Feed:
         began = time.perf_counter()
         self._is_reading = True
         try:
-            # Some of what a state says is only looked at where elements are read.
-            with state_errors(self._from, is_reading=True):
+            if self._from is None:
                 rows = self._tap.read(self._pace.size, tokens)
+            else:
+                rows = self._read_of_state(self._from, tokens)
         except BaseException as error:
             was_closed = self._closed
             # An iterator that has raised is over, and its traceback may keep it alive for long.
@@ -185,10 +195,6 @@ class _Feed:
             self.close()
             raise StopIteration
         self._pace.adapt(time.perf_counter() - began, self._tap.read_bytes)
-        if self._from is not None:
-            self._reads_of_state -= 1
-            if not self._reads_of_state:
-                self._from = None
         self._rows = rows
         if self._gate is None or not isinstance(rows, GeneratorType):
             return rows
