@@ -11,6 +11,7 @@ import types
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from keepset.core.fingerprint import (
     fingerprints_of_values,
     library_state,
     plain,
+    value,
 )
 from keepset.errors import FingerprintError
 
@@ -824,3 +826,15 @@ def test_a_dict_that_grows_while_it_is_described_is_read_once(
 
     monkeypatch.setattr(plain, "order_of", grows)
     assert fingerprint_of_value(memo).digest == expected
+
+
+def test_a_graph_is_built_again_once_for_memos_and_data(load: Load) -> None:
+    module = load(
+        "import functools\nSTATE = {'seen': [], 'rows': [[i] for i in range(9000)]}\n"
+        "@functools.lru_cache\ndef table(k): return [k]\n"
+        "def f(x):\n    STATE['seen'].append(x)\n    table('a').append(x)\n"
+        "    return len(STATE['rows'])"
+    )
+    with mock.patch.object(value, "_graph", wraps=value._graph) as built:
+        value.graph_and_own_state([("f", module.f)], None, looks_at_caches=False)
+    assert built.call_count == 2

@@ -139,15 +139,13 @@ def graph_and_own_state(
     with this_moment(), ExitStack() as counting_more:
         graph = _graph(values, ignore)
         moving = own_state(graph)
-        if memos := _changing_memos(graph, moving):
-            counting_more.enter_context(counting_memos(memos))
-            graph = _graph(values, ignore)
-            moving = own_state(graph)
-        # Plain data of which a part is own state is looked into, to leave out that part.
-        opens = any(_is_written_inside(vertex, moving) for vertex in graph.data)
-        opens = opens or any(_writes_records(vertex, moving) for vertex in graph.records)
-        if opens:
+        memos, opens = _changing_memos(graph, moving), _is_data_written(graph, moving)
+        counting_more.enter_context(counting_memos(memos))
+        if memos or opens:
             graph = _graph(values, ignore, opens)
+            moving = own_state(graph)
+        if memos and not opens and (opens := _is_data_written(graph, moving)):
+            graph = _graph(values, ignore, opens)  # what a memo holds is data, too
             moving = own_state(graph)
         unread = unread_state(graph, moving)
         looks = looks_at_caches and not is_light()
@@ -221,6 +219,13 @@ def _content_sketch(value: Any) -> Sketch:
         parts = [part for part in sketch.parts if not part.tag.startswith(used)]
         return Sketch(sketch.kind, sketch.text, sketch.own, parts)
     return sketch
+
+
+def _is_data_written(graph: Graph, moving: OwnState) -> bool:
+    """Whether a part of plain data is own state: it is looked into, to leave out that part."""
+    if any(_is_written_inside(vertex, moving) for vertex in graph.data):
+        return True
+    return any(_writes_records(vertex, moving) for vertex in graph.records)
 
 
 def _is_written_inside(vertex: Vertex, moving: OwnState) -> bool:
