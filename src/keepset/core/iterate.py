@@ -183,7 +183,7 @@ class _Feed:
             was_closed = self._closed
             # An iterator that has raised is over, and its traceback may keep it alive for long.
             if isinstance(error, StateError) and self._from is not None and not was_closed:
-                self._final = self._from["cursor"]  # nobody can say where it stands
+                self._final = self._from["cursor"]  # where it stands is not known any more
                 self.drop()
             self.close()
             if was_closed and isinstance(error, Exception):

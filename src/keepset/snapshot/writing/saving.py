@@ -74,7 +74,7 @@ def save_node(
                 chunk_bytes=chunk_bytes,
                 segment_bytes=segment_bytes,
                 on_written=shown.add_written,
-                # Until this returns, nobody who keeps to the rules changes what the pipeline gives.
+                # Until this returns, no function may change what the pipeline yields.
                 holds_views=True,
             )
             ends.callback(recorder.close)
