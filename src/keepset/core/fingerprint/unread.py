@@ -138,7 +138,7 @@ class _Search:
     def _is_only_for_attributes(self, above: Vertex, part: Part) -> bool:
         """Whether a function uses a variable only for single attributes of what it holds."""
         reads = self._functions.get(above.value) if type(above.value) is FunctionType else None
-        name = part.label.partition(" ")[2]
+        name = _own_name(part)
         return reads is not None and part.binding is not None and name not in reads.bare | {""}
 
     def _uses_self(self, method: FunctionType) -> bool:
@@ -159,17 +159,30 @@ class _Search:
 
     def _may_miss_place(self, value: Any, part: Part) -> bool:
         """Whether an item is assigned to a place of a list, which may not be there."""
-        name = part.label.partition(" ")[2]
+        name = part.label.partition(" ")[2].rpartition(".")[2]
         placed = frozenset[str]().union(*(reads.placed for reads in self._functions.values()))
         return type(value) is not dict and name in placed
 
     def _is_unread_place(self, above: Vertex, part: Part) -> bool:
-        name = part.label.partition(" ")[2]
         if type(above.value) is FunctionType:
             reads = self._functions.get(above.value)
-            is_variable = part.binding is not None and part.binding[0] not in self._modules
-            return reads is not None and is_variable and name not in reads.names
-        return part.label.startswith("attribute ") and self._is_unread_attribute(above, name)
+            if reads is None or part.binding is None or part.binding[0] in self._modules:
+                return False
+            word, _, name = part.label.partition(" ")
+            if "." in name:
+                return name.rpartition(".")[2] not in self._attributes  # `settings.SEEN`
+            return bool(_own_name(part)) and name not in reads.names
+        word, _, name = part.label.partition(" ")
+        return word == "attribute" and self._is_unread_attribute(above, name)
+
+
+def _own_name(part: Part) -> str:
+    """The name of a variable in the code of the function that uses it; "" if that may be another.
+
+    A variable of a module is an attribute there, and an import may give it another name.
+    """
+    word, _, name = part.label.partition(" ")
+    return "" if word == "imported" or "." in name else name
 
 
 def _content(cell: Any) -> Any:
