@@ -251,6 +251,10 @@ ORDERS = {
         "class A:\n    def __init__(self, **n): self.n = n\n    def __getstate__(self): return self.n\nf = A(a=1, b=2)",
         "class A:\n    def __init__(self, **n): self.n = n\n    def __getstate__(self): return self.n\nf = A(b=2, a=1)",
     ),
+    "namespace, whose text has it": (
+        "import types\nf = types.SimpleNamespace(a=1, b=2)",
+        "import types\nf = types.SimpleNamespace(b=2, a=1)",
+    ),
 }
 
 
@@ -278,10 +282,6 @@ NO_ORDERS = {
     "function attributes": (
         "def f(): pass\nf.a = 1\nf.b = 2",
         "def f(): pass\nf.b = 2\nf.a = 1",
-    ),
-    "namespace": (
-        "import types\nf = types.SimpleNamespace(a=1, b=2)",
-        "import types\nf = types.SimpleNamespace(b=2, a=1)",
     ),
 }
 

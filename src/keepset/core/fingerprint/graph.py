@@ -60,6 +60,11 @@ def is_left_out(part: Part) -> bool:
     return type(part.value) is _LeftOut
 
 
+def items_of(records: list[Any] | dict[Any, Any]) -> list[Any]:
+    """The records in a list or a dict."""
+    return list(records.copy().values()) if isinstance(records, dict) else records
+
+
 class Graph:
     """Everything that can be reached from some values.
 
@@ -73,7 +78,7 @@ class Graph:
 
     Attributes:
         roots: Their vertices.
-        records: Those of long lists of records, of which the single ones were not looked at.
+        records: Lists and dicts of many records, of which the single ones were not looked at.
         data: Those of large plain data, of which the inside was not looked at.
         met_again: Those that are reached in more than one way.
     """
@@ -309,18 +314,25 @@ class Graph:
             raise Uncountable(f"an object of {type(value).__name__}", remark) from error
 
     def _sketch_of_records(self, vertex: Vertex) -> Sketch | None:
-        """A long list of records as one table of what they hold, which is hashed at once."""
+        """Many records as one table of what they hold, which is hashed at once."""
         value = vertex.value
-        if type(value) is not list or len(value) < LARGE or self._opens_data:
+        if type(value) not in (list, dict) or len(value) < LARGE or self._opens_data:
             return None
         if self._records is None or (self._ignore is not None and self._ignore.names_items):
             return None
-        found = _undisturbed(self._records, value)
+        found = _undisturbed(self._records, items_of(value))
         if found is None or large_plain_digest(found[1]) is None:
             return None
-        self.records.append(vertex)
         parts = [Part("class of items", found[0], b"class"), Part("items", found[1], b"items")]
-        return Sketch("records", f"list of {len(value):,} {found[0].__name__} objects", parts=parts)
+        if type(value) is dict:
+            if large_plain_digest(keys := list(value)) is None:
+                return None
+            parts.append(Part("keys", keys, b"keys"))
+        self.records.append(vertex)
+        kind = type(value).__name__
+        return Sketch(
+            "records", f"{kind} of {len(value):,} {found[0].__name__} objects", parts=parts
+        )
 
     def _close_sequence(self, vertex: Vertex) -> bool:
         """As ``_close``, without a sketch: for a list of a million pairs."""

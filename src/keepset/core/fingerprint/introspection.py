@@ -33,7 +33,7 @@ _READERS = {
     },
     "doc": {"__doc__", "getdoc"},
     # The order of attributes, of objects as of classes and modules.
-    "order": {"__dict__", "vars"},
+    "order": {"__dict__", "cloudpickle", "pickle", "vars"},
     # The columns that pandas makes of functions have their names.
     "name": {"__name__", "__qualname__", "agg", "aggregate"},
 }

@@ -203,6 +203,12 @@ def _leaves_alone(function: FunctionType) -> bool:
     return not any(path == (("param", path[0][1]), ()) for path in (*handed_on, *named))
 
 
+def _shows_order(kind: type) -> bool:
+    """Whether the text of an object, of which runs are named, lists its attributes in order."""
+    bases = {f"{base.__module__}.{base.__name__}" for base in kind.__mro__}
+    return not bases.isdisjoint(("argparse.Namespace", "types.SimpleNamespace"))
+
+
 def _order_read(attributes: Iterable[str]) -> list[Part]:
     """The order of attributes, where some function lists them."""
     return order_of(attributes) if counts("order") else []
@@ -277,7 +283,10 @@ def _by_state(value: Any) -> Sketch:
     telling = kind.__module__ in _TELLING and is_library_class(kind)
     text = shortened(repr(value)) if telling else f"{kind.__name__} object"
     library = library_of(kind) if is_library_class(kind) else ""
-    parts = [_class(kind), *_state(value, state), *_order_read(attributes_of(value))]
+    parts = [_class(kind), *_state(value, state)]
+    parts += (
+        order_of(attributes_of(value)) if _shows_order(kind) else _order_read(attributes_of(value))
+    )
     if not library:
         parts += results_of_properties(value, sorted(_derived(kind)))
     if library:

@@ -15,7 +15,7 @@ from keepset.core.fingerprint.class_attributes import is_disguised
 from keepset.core.fingerprint.classes import class_sketch
 from keepset.core.fingerprint.facts import Facts, counting_versions
 from keepset.core.fingerprint.functions import function_sketch
-from keepset.core.fingerprint.graph import Graph
+from keepset.core.fingerprint.graph import Graph, items_of
 from keepset.core.fingerprint.held_results import (
     RESULT,
     counting_memos,
@@ -236,12 +236,14 @@ def _is_written_inside(vertex: Vertex, moving: OwnState) -> bool:
 
 
 def _writes_records(vertex: Vertex, moving: OwnState) -> bool:
-    """Whether functions write one of the records of a list, and not only the list as a whole."""
+    """Whether functions write single records or items, and not only all of them as a whole."""
     if moving.hides(vertex):
         return False
+    if moving.hidden_keys(vertex):
+        return True
     written = {owner for owner, _ in moving.names} | moving.values | moving.items
     written |= moving.keys.keys()
-    return not written.isdisjoint(map(id, vertex.value))
+    return not written.isdisjoint(map(id, items_of(vertex.value)))
 
 
 def _graph(
