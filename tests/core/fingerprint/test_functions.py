@@ -69,6 +69,10 @@ SAME = {
 }
 
 DIFFERENT = {
+    "defaults of a function that takes any arguments": (
+        "def f(*args): return f.__defaults__\nf.__defaults__ = (1, 2)",
+        "def f(*args): return f.__defaults__\nf.__defaults__ = (1, 3)",
+    ),
     "body": ("def f(x): return x + 1", "def f(x): return x + 2"),
     "constant of another type": ("def f(x): return 1", "def f(x): return 1.0"),
     "sign of zero": ("def f(x): return 0.0", "def f(x): return -0.0"),

@@ -21,9 +21,12 @@ from keepset.core.fingerprint import (
     fingerprint_of_value,
     fingerprints_of_values,
     library_state,
+    own_state,
     plain,
+    targets,
     value,
 )
+from keepset.core.fingerprint.functions import effects_of_function
 from keepset.errors import FingerprintError
 
 Load = Callable[..., ModuleType]
@@ -141,6 +144,15 @@ OWN = {
     "decorated method": "import functools\ndef d(g):\n    @functools.wraps(g)\n    def w(self, x): return g(self, x)\n    return w\nclass C:\n    n = 0\n    @d\n    def __call__(self, x):\n        self.n += 1\n        return self.n\nf = C()",
     "singleton": "class S:\n    _inst=None\n    @classmethod\n    def get(cls):\n        if cls._inst is None: cls._inst=cls()\n        return cls._inst\n    def __init__(self): self.n=0\n    def go(self,x):\n        self.n+=1\n        return x\ndef f(x): return S.get().go(x)",
     "private attribute": "class V:\n    def __init__(self): self.__n = 0\n    def __call__(self, x):\n        self.__n += 1\n        return x * self.__n\nf = V()",
+    "serial numbers of new objects": "import itertools\nclass Box:\n    ids = itertools.count()\n    def __init__(self): self.id = next(self.ids)\ndef f(x): return Box().id",
+    "how many were made": "import dataclasses\n@dataclasses.dataclass\nclass S:\n    x: int\n    def __post_init__(self): type(self).made += 1\nS.made = 0\ndef f(x): return S(x).x + S.made",
+    "shuffled by a new generator": "import random\nL = [1, 2, 3]\ndef f(x):\n    random.Random(x).shuffle(L)\n    return L[0]",
+    "shuffled by a new generator of numpy": "import numpy as np\nL = np.arange(9)\ndef f(x):\n    np.random.default_rng(x).shuffle(L)\n    return L[0]",
+    "one of a dict of many records": "class S:\n    def __init__(self, i): self.i = i\nL = {i: S(i) for i in range(5000)}\ndef f(x):\n    L[3].i += 1\n    return L[3].i",
+    "a key of a dict of many records": "class S:\n    def __init__(self, i): self.i = i\nL = {i: S(i) for i in range(5000)}\ndef f(x):\n    L[3] = S(x + 1)\n    return L[3].i",
+    "given by many functions": "L = [[] for _ in range(20)]\ndef put(l, x): l.append(x)\ndef f(x):\n"
+    + "".join(f"    put(L[{i}], x)\n" for i in range(20))
+    + "    return len(L[19])",
     "one of many records": "class S:\n    def __init__(self, i): self.i = i\nL = [S(i) for i in range(5000)]\ndef f(x):\n    L[3].i += 1\n    return L[3].i",
     "any of many records": "class S:\n    def __init__(self, i): self.i = i\nL = [S(i) for i in range(5000)]\ndef f(x):\n    L[int(x)].i += 1\n    return L[int(x)].i",
     "method of many records": "class S:\n    def __init__(self, i): self.i = i\n    def up(self): self.i += 1\nL = [S(i) for i in range(5000)]\ndef f(x):\n    L[3].up()\n    return L[3].i",
@@ -838,3 +850,34 @@ def test_a_graph_is_built_again_once_for_memos_and_data(load: Load) -> None:
     with mock.patch.object(value, "_graph", wraps=value._graph) as built:
         value.graph_and_own_state([("f", module.f)], None, looks_at_caches=False)
     assert built.call_count == 2
+
+
+def _many_ways(depth: int) -> str:
+    """Functions that call each other in ways that double with each: with this list or that one."""
+    lines = ["A, B = [], []"]
+    for i in range(depth):
+        below = f"g{i + 1}" if i + 1 < depth else "put"
+        lines.append(f"def g{i}(x, *lists):\n    {below}(x, A, *lists)\n    {below}(x, B, *lists)")
+    lines.append("def put(x, *lists): lists[0].append(x)")
+    lines.append("def f(x):\n    g0(x)\n    return len(A) + len(B)")
+    return "\n".join(lines)
+
+
+def test_functions_that_are_called_in_many_ways_are_followed_in_a_few(load: Load) -> None:
+    f = load(_many_ways(14)).f
+    followed = targets.Targets(effects_of_function)
+    with mock.patch.object(own_state, "Targets", return_value=followed):
+        assert facts(f).places, "the lists are own state"
+    assert followed.looked_up < 20_000
+
+
+def test_what_is_too_large_to_be_followed_has_a_fingerprint(
+    load: Load, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    f = load("L = []\ndef put(l, x): l.append(x)\ndef f(x):\n    put(L, x)\n    return L[0]").f
+    whole = facts(f)
+    monkeypatch.setattr(targets, "_MAX_LOOKED_UP", 1)
+    given_up = facts(f)
+    assert whole.places
+    assert not given_up.places, "what moves is then taken for a change from outside, and warned of"
+    assert given_up.digest == whole.digest

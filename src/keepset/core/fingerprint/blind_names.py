@@ -10,7 +10,7 @@ from types import BuiltinMethodType, MethodType
 from typing import Any
 
 from keepset.core.fingerprint.class_attributes import is_a
-from keepset.core.fingerprint.targets import Dotted, Made
+from keepset.core.fingerprint.stand_ins import Dotted, Made
 from keepset.core.record import record
 
 _PATH_METHODS = [

@@ -29,7 +29,8 @@ from keepset.core.fingerprint.file_arguments import CONSTANT, DERIVED, ELEMENT, 
 from keepset.core.fingerprint.functions import effects_of_function
 from keepset.core.fingerprint.ignore import SEPARATOR, Ignore
 from keepset.core.fingerprint.origin import is_library_class, library_of
-from keepset.core.fingerprint.targets import Bindings, Made, Targets
+from keepset.core.fingerprint.stand_ins import Made
+from keepset.core.fingerprint.targets import Bindings, Targets
 from keepset.core.fingerprint.vertex import Vertex
 from keepset.core.fingerprint.writers import is_global_generator, is_random_generator
 

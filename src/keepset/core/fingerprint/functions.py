@@ -256,7 +256,10 @@ def reads_of_function(value: FunctionType) -> Reads | None:
 def _defaults(value: FunctionType) -> Iterator[Part]:
     names = value.__code__.co_varnames[: value.__code__.co_argcount]
     defaults = value.__defaults__ or ()
-    for name, default in zip(names[len(names) - len(defaults) :], defaults, strict=True):
+    # Decorators give functions of `*args` the defaults of others, for `inspect.signature`.
+    beyond = [f"{i} beyond" for i in range(len(defaults) - len(names))]
+    named = [*beyond, *names[max(0, len(names) - len(defaults)) :]]
+    for name, default in zip(named, defaults, strict=True):
         yield part(f"default {name}", default)
     for name, default in sorted((value.__kwdefaults__ or {}).items()):
         yield part(f"default {name}", default)

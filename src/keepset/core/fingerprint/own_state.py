@@ -25,18 +25,17 @@ from keepset.core.fingerprint.plain import ORDER
 from keepset.core.fingerprint.reach import reach_of
 from keepset.core.fingerprint.sketch import Part
 from keepset.core.fingerprint.stamps import stamps_of
-from keepset.core.fingerprint.targets import (
-    Bindings,
+from keepset.core.fingerprint.stand_ins import (
     Dotted,
     Held,
     Inside,
     Made,
     Members,
     Namespace,
-    Targets,
-    in_class,
-    registered,
+    identity,
+    nesting,
 )
+from keepset.core.fingerprint.targets import Bindings, Targets, in_class, registered
 from keepset.core.fingerprint.vertex import Vertex
 from keepset.core.fingerprint.writers import (
     class_method_writes,
@@ -59,7 +58,9 @@ _UNCHANGING = (str, bytes, int, float, complex, tuple, frozenset, FunctionType, 
 # Parts of an object that do not say which of its attributes they come from.
 _SHAPELESS = ("constructor", "argument", "state", "__keepset_fingerprint__()")
 _MAX_RUNS, _MAX_DEPTH = 5_000, 6
-_FEW = 20  # items of a tuple that are compared one by one
+# A function that is called in more ways than this is taken as called with any of what it is given.
+_MAX_WAYS, _MAX_ROUNDS = 8, 8
+_MAX_NESTED = 3  # new containers in new containers that such a function is given
 
 
 class OwnState:
@@ -164,6 +165,7 @@ class _Search:
         self._targets = Targets(effects_of_function)
         # By what functions run with; it lives as long as its id is compared.
         self._seen: dict[Any, Bindings] = {}
+        self._joined: dict[int, _Joined] = {}
 
     @cached_property
     def _instances(self) -> dict[type, list[Any]]:
@@ -217,11 +219,25 @@ class _Search:
             elif isinstance(value, BuiltinMethodType):
                 # As `put = SEEN.append` outside of f.
                 self._method(value.__self__, value.__name__)
+        for _ in range(_MAX_ROUNDS):
+            grown = [each for each in self._joined.values() if each.has_grown]
+            for each in grown:
+                self._follow(each.function, each.taken(), each.depth)
+            if not grown:
+                break
         return self._state
+
+    @cached_property
+    def _made(self) -> set[type]:
+        """The classes of which functions may make objects, and not only those that are there."""
+        edges = [edge for vertex in self._by_id.values() for edge in vertex.edges]
+        return {v.value for part, v in edges if v and is_a(v.value, type) and part.tag != b"class"}
 
     def _run_method(self, kind: type, name: str, function: FunctionType, owner: str) -> None:
         owners: list[Any] = []
-        if owner == "instance" and name not in MAKING and name not in _WRITING:
+        if owner == "instance" and name in MAKING:
+            owners = [Made(kind)] if kind in self._made else []
+        elif owner == "instance" and name not in _WRITING:
             held = [Held(memo, RESULT, kind) for memo in self._memos.get(kind, ())]
             owners = [*self._instances.get(kind, ()), *held]
         elif owner == "class":
@@ -231,14 +247,28 @@ class _Search:
 
     def _run(self, function: FunctionType, bindings: Bindings, depth: int) -> None:
         """Take in what a function writes if it is called with these arguments."""
-        effects = effects_of_function(function)
+        if effects_of_function(function) is None:
+            return
+        joined = self._joined.get(id(function))
+        if joined is None:
+            joined = self._joined[id(function)] = _Joined(function)
+        if joined.ways >= _MAX_WAYS:
+            joined.add(bindings, depth)
+            return
         bound = tuple(
-            (name, frozenset(map(_identity, found))) for name, found in sorted(bindings.items())
+            (name, frozenset(map(identity, found))) for name, found in sorted(bindings.items())
         )
         key = id(function), bound
-        if effects is None or key in self._seen or len(self._seen) > _MAX_RUNS:
+        if key not in self._seen and len(self._seen) < _MAX_RUNS:
+            self._seen[key] = bindings
+            joined.add(bindings, depth)
+            joined.has_grown = False  # that way is followed by itself
+            self._follow(function, bindings, depth)
+
+    def _follow(self, function: FunctionType, bindings: Bindings, depth: int) -> None:
+        effects = effects_of_function(function)
+        if effects is None:
             return
-        self._seen[key] = bindings
         self._assigned(function)
         for write in effects.writes:
             if write.kind != "bind":
@@ -255,24 +285,29 @@ class _Search:
             self._state.names.add(key)
 
     def _called(self, function: FunctionType, call: Call, bindings: Bindings, depth: int) -> None:
-        if call.path[0][0] in ("call", "param"):
-            for called in self._targets.values(function, call.path, bindings):
+        is_given = any(call.arguments) or any(paths for _, paths in call.keywords)
+        may_be_held = call.path[0][0] in ("call", "param")
+        if not is_given and not may_be_held:
+            return
+        found = self._targets.values(function, call.path, bindings)
+        if may_be_held:
+            for called in found:
                 if isinstance(called, Held) and called.kind is FunctionType:
                     self._changed(called)
-        if not any(call.arguments) and not any(paths for _, paths in call.keywords):
+        if not is_given:
             return
-        if depth < _MAX_DEPTH:
-            for inner, bound in self._targets.callees(function, call, bindings):
-                if any(bound.values()):
-                    self._run(inner, bound, depth + 1)
         arguments, keywords = self._targets.given(function, call.arguments, call.keywords, bindings)
-        if not any(arguments) and not any(keywords.values()):
-            return
-        for called in self._targets.values(function, call.path, bindings):
-            self._library_call(called, arguments, keywords, call.constants)
+        is_given = any(arguments) or any(keywords.values())
+        for called in found:
             if depth < _MAX_DEPTH:
-                for inner, bound in self._targets.passed_on(called, arguments, keywords):
-                    self._run(inner, bound, depth + 1)
+                for inner, bound in self._targets.runs(called, arguments, keywords):
+                    if any(bound.values()):
+                        self._run(inner, bound, depth + 1)
+            if is_given:
+                self._library_call(called, arguments, keywords, call.constants)
+                if depth < _MAX_DEPTH:
+                    for inner, bound in self._targets.passed_on(called, arguments, keywords):
+                        self._run(inner, bound, depth + 1)
 
     def _library_call(
         self,
@@ -450,6 +485,29 @@ class _Search:
             self._state.values.add(id(value.bit_generator))
 
 
+class _Joined:
+    """All that a function is called with, by its parameters: which go together is not known."""
+
+    def __init__(self, function: FunctionType) -> None:
+        self.function = function
+        self.ways, self.depth, self.has_grown = 0, _MAX_DEPTH, False
+        self._values: dict[str, dict[Any, Any]] = defaultdict(dict)
+
+    def add(self, bindings: Bindings, depth: int) -> None:
+        self.ways, self.depth = self.ways + 1, min(self.depth, depth)
+        for name, found in bindings.items():
+            known = self._values[name]
+            before = len(known)
+            for value in found:
+                if nesting(value) <= _MAX_NESTED:
+                    known.setdefault(identity(value), value)
+            self.has_grown |= len(known) > before
+
+    def taken(self) -> Bindings:
+        self.has_grown = False
+        return {name: list(known.values()) for name, known in self._values.items()}
+
+
 def _below(vertex: Vertex) -> set[Vertex]:
     """What a vertex leads to."""
     found, todo = {vertex}, [vertex]
@@ -475,25 +533,6 @@ def _writes_held(write: Write, value: Held) -> bool:
     if write.kind == "read":
         return kind is not None and has_class_attribute(kind, "default_factory")
     return write.kind == "method" and class_method_writes(kind, write.name)
-
-
-def _identity(value: Any) -> Any:
-    """What makes two values the same, also of those that stand for others."""
-    if isinstance(value, Members):
-        return Members, _identity(value.container), value.key
-    if isinstance(value, Held):
-        return Held, id(value.owner), value.name, value.kind, value.is_result
-    if isinstance(value, Made | Dotted):
-        return value
-    if isinstance(value, Inside):
-        return Inside, id(value.container)
-    if isinstance(value, Namespace):
-        return Namespace, id(value.owner)
-    if isinstance(value, MethodType):
-        return MethodType, id(value.__func__), _identity(value.__self__)
-    if isinstance(value, tuple) and len(value) < _FEW:
-        return tuple, *map(_identity, value)
-    return id(value)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -14,13 +14,14 @@ notebook cell that was run again, are marked, and count wherever they are met.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from enum import Enum
 from itertools import islice
 from types import FunctionType, ModuleType
 from typing import Any
 
+from keepset.core.cached import cached_property
 from keepset.core.fingerprint.comparisons import (
     ITEM,
     Chain,
@@ -340,7 +341,7 @@ class _Walk:
         for part, child in members:
             if child in self._places:
                 yield part, child, b""
-        digests = self._digests([child for _, child in others])
+        digests = self._digests
         labelled = [(self._label(child, digests[child], 0), part, child) for part, child in others]
         alike = Counter(label for label, _, _ in labelled)
         for label, part, child in sorted(labelled, key=lambda each: each[0]):
@@ -360,10 +361,14 @@ class _Walk:
         is_set = vertex.sketch is not None and vertex.sketch.kind in _SETS
         return digest_of(digest, *(sorted(inner) if is_set else inner))
 
-    def _digests(self, vertices: Sequence[Vertex]) -> dict[Vertex, bytes]:
+    @cached_property
+    def _digests(self) -> dict[Vertex, bytes]:
+        """Those of the members of all sets, found in one walk."""
+        sets = [each for each in self._edges if each.sketch and each.sketch.kind in _SETS]
+        members = [child for each in sets for _, child in self._edges[each]]
         if self._mask is None:
-            return {vertex: vertex.digest for vertex in vertices}
-        return self._graph.digests_without(self._mask, vertices)
+            return {vertex: vertex.digest for vertex in members}
+        return self._graph.digests_without(self._mask, members)
 
 
 def _has_twice(cells: Iterable[list[tuple[str, int]]]) -> bool:

@@ -10,8 +10,8 @@ import inspect
 import itertools
 import sys
 import types
-from collections.abc import Callable, Sequence
-from types import FunctionType, MethodType, ModuleType
+from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -28,8 +28,22 @@ from keepset.core.fingerprint.library_results import (
     returns_items,
 )
 from keepset.core.fingerprint.reach import Imported
-from keepset.core.fingerprint.writers import is_container, is_random_generator, is_tensor
-from keepset.core.record import record
+from keepset.core.fingerprint.stand_ins import (
+    Dotted,
+    Held,
+    Inside,
+    Made,
+    Members,
+    Namespace,
+    identity,
+    unlike,
+)
+from keepset.core.fingerprint.writers import (
+    is_container,
+    is_random_generator,
+    is_tensor,
+    made_generator,
+)
 
 Bindings = dict[str, list[Any]]
 
@@ -38,6 +52,7 @@ _MAX_MEMBERS = 200
 _MAX_VALUES = 500
 _MAX_PARTIALS = 20  # of one function that one call makes
 _MAX_DEPTH = 5
+_MAX_LOOKED_UP = 1_000_000  # about five seconds
 _MISSING = object()
 # What a named tuple has for each of its fields.
 _FIELD_OF_TUPLE = type(vars(collections.namedtuple("_Example", "field"))["field"])
@@ -58,79 +73,38 @@ def is_path_class(kind: type) -> bool:
     return pathlib is not None and issubclass(kind, pathlib.PurePath)
 
 
-@record
-class Inside:
-    """Something inside a container that is too large to be looked into."""
-
-    container: Any
-
-
-@record
-class Members:
-    """Something new that holds the members of a container: a copy, a slice, its items.
-
-    ``key`` is the only one under which they are, if that is known.
-    """
-
-    container: Any
-    key: Any = ANY_KEY
-
-
-@record
-class Namespace:
-    """The ``__dict__`` of an object, or the globals of a function."""
-
-    owner: Any
-
-
-@record
-class Made:
-    """A new instance of a class, which is made when the function runs."""
-
-    kind: type
-
-
-@record
-class Held:
-    """What a cache holds for later calls, or is going to: that of a function or of a property.
-
-    ``kind`` is the class of the value, if that is known before it is made; of functions that change
-    what they capture, that is their class. ``is_result`` says that a method of it has returned
-    this, which may be new.
-    """
-
-    owner: Any
-    name: str
-    kind: type | None = None
-    is_result: bool = False
-
-
-@record
-class Dotted:
-    """Something in a module that is not loaded yet, by its full name."""
-
-    name: str
-
-
 class Targets:
-    """Looks paths up in the globals, cells and arguments of real functions."""
+    """Looks paths up in the globals, cells and arguments of real functions.
+
+    Attributes:
+        looked_up: How much was looked up so far, which has an end: see ``has_given_up``.
+    """
 
     def __init__(self, effects: Callable[[FunctionType], Effects | None]) -> None:
         self._effects = effects
+        self.looked_up = 0
         # By the ids of sets of paths: the sets, so that the ids stay theirs, and their order.
         self._ordered: dict[int, tuple[Paths, list[Path]]] = {}
+        # What calls return, by what runs with which arguments, which are kept for their ids.
+        self._returns: dict[Any, tuple[Bindings, list[Any]]] = {}
 
     def values(
         self, function: FunctionType, path: Path, bindings: Bindings, depth: int = 0
     ) -> list[Any]:
         """What a path may stand for while ``function`` runs with these arguments."""
+        if self.has_given_up:
+            return []
         root, steps = path
         found = self._root(function, root, bindings, depth)
         for step in steps:
-            found = [inner for value in found for inner in self._step(value, step, depth)][
-                :_MAX_VALUES
-            ]
-        return found
+            found = unlike([inner for value in found for inner in self._step(value, step, depth)])
+        self.looked_up += 1 + len(found)
+        return found[:_MAX_VALUES]
+
+    @property
+    def has_given_up(self) -> bool:
+        """Whether the functions are too large: nothing is found any more."""
+        return self.looked_up > _MAX_LOOKED_UP
 
     def of_all(
         self, function: FunctionType, paths: Paths, bindings: Bindings, depth: int = 0
@@ -139,7 +113,7 @@ class Targets:
             self._ordered[id(paths)] = paths, in_order(paths)
         _, ordered = self._ordered[id(paths)]
         found = [each for path in ordered for each in self.values(function, path, bindings, depth)]
-        return found[:_MAX_VALUES]
+        return unlike(found)[:_MAX_VALUES]
 
     def callees(
         self, function: FunctionType, call: Call, bindings: Bindings
@@ -147,7 +121,7 @@ class Targets:
         """The user's functions that a call runs, with what they are given."""
         arguments, keywords = self.given(function, call.arguments, call.keywords, bindings)
         called = self.values(function, call.path, bindings)
-        return [pair for value in called for pair in self._runs(value, arguments, keywords)]
+        return [pair for value in called for pair in self.runs(value, arguments, keywords)]
 
     def given(
         self,
@@ -176,19 +150,19 @@ class Targets:
         self,
         function: FunctionType,
         arguments: Sequence[list[Any]] = (),
-        keywords: dict[str, list[Any]] | None = None,
+        keywords: Mapping[str, list[Any]] = MappingProxyType({}),
     ) -> Bindings:
         """The parameters of a function with what is passed, and its defaults."""
         code = function.__code__
         names = code.co_varnames[: code.co_argcount]
         result: Bindings = {}
         defaults = function.__defaults__ or ()
-        for name, default in zip(names[len(names) - len(defaults) :], defaults, strict=True):
+        # Decorators give functions of `*args` the defaults of others, which Python does not use.
+        for name, default in zip(reversed(names), reversed(defaults), strict=False):
             result[name] = [default]
         for name, default in (function.__kwdefaults__ or {}).items():
             result[name] = [default]
         result.update(zip(names, map(list, arguments), strict=False))
-        keywords = keywords or {}
         if code.co_flags & inspect.CO_VARARGS:
             name = code.co_varnames[code.co_argcount + code.co_kwonlyargcount]
             result[name] = _rows(arguments[code.co_argcount :])
@@ -200,18 +174,18 @@ class Targets:
         result.update(keywords)
         return result
 
-    def runs(self, value: Any) -> list[tuple[FunctionType, Bindings]]:
-        """The user's function that a partial, a method or an object runs, with what is bound."""
-        return self._runs(value, [], {})
-
-    def _runs(
-        self, value: Any, arguments: list[list[Any]], keywords: dict[str, list[Any]]
+    def runs(
+        self,
+        value: Any,
+        arguments: Sequence[list[Any]] = (),
+        keywords: Mapping[str, list[Any]] = MappingProxyType({}),
     ) -> list[tuple[FunctionType, Bindings]]:
+        """The user's function that a partial, a method or an object runs, with what is bound."""
         for _ in range(_MAX_DEPTH):
             if is_a(value, MethodType):
                 value, arguments = value.__func__, [[value.__self__], *arguments]
             elif is_a(value, functools.partial):
-                keywords = {name: [item] for name, item in value.keywords.items()} | keywords
+                keywords = {**{name: [each] for name, each in value.keywords.items()}, **keywords}
                 value, arguments = value.func, [*([item] for item in value.args), *arguments]
             elif is_a(value, functools._lru_cache_wrapper):
                 value = value.__wrapped__
@@ -268,7 +242,7 @@ class Targets:
                 continue
             given, named = self.given(function, arguments, keywords, bindings, depth)
             results += self._result(called, given, named, depth)
-        return results[:_MAX_VALUES]
+        return unlike(results)[:_MAX_VALUES]
 
     def _result(
         self, called: Any, given: list[list[Any]], named: dict[str, list[Any]], depth: int
@@ -280,12 +254,12 @@ class Targets:
             return _partials(given, named)
         if isinstance(called, type) and called is not map:
             return [Made(called), *_items(called, given)]
+        if kind := made_generator(called):
+            return [Made(kind)]
         returned: list[Any] = []
-        runs = self._runs(called, given, named)
+        runs = self.runs(called, given, named)
         for inner, bound in runs:
-            effects = self._effects(inner)
-            if effects is not None:
-                returned += self.of_all(inner, effects.returns, bound, depth)
+            returned += self._of_run(inner, bound, depth)
         cached = _unbound(called)
         if isinstance(cached, functools._lru_cache_wrapper):
             return [*held_results(cached), *self._held(cached, RESULT, cached, returned)]
@@ -306,14 +280,14 @@ class Targets:
         """The user's functions that a library is given, with what it may call them with."""
         found: list[tuple[FunctionType, Bindings]] = []
         every = [*arguments, *keywords.values()]
-        functions = [each for values in every for each in values if _is_code(each)]
+        functions = unlike([each for values in every for each in values if _is_code(each)])
         if not functions:
             return found
         columns = [[inner for each in values for inner in _members(each)] for values in every]
-        pool = [each for column in columns for each in column]
+        pool = unlike([each for column in columns for each in column])
         for function in functions:
             given = columns[1:] if calls_each(called) else [pool, pool]
-            found += self._runs(function, given, {})
+            found += self.runs(function, given, {})
         return found
 
     def _step(self, value: Any, step: tuple[Any, ...], depth: int) -> list[Any]:
@@ -439,7 +413,7 @@ class Targets:
         if key == ANY_KEY:
             return _members(value)
         try:
-            if isinstance(value, types.MappingProxyType):
+            if isinstance(value, MappingProxyType):
                 return [value[key]]
             if isinstance(value, dict):
                 return [dict.__getitem__(value, key)] if key in value else []
@@ -482,10 +456,22 @@ class Targets:
 
     def _returned(self, function: Any, owner: Any, depth: int) -> list[Any]:
         """What a method of the user's returns for its owner."""
-        effects = self._effects(function) if isinstance(function, FunctionType) else None
-        if effects is None or depth >= _MAX_DEPTH:
+        if not isinstance(function, FunctionType) or depth >= _MAX_DEPTH:
             return []
-        return self.of_all(function, effects.returns, self.bound(function, [[owner]]), depth + 1)
+        return self._of_run(function, self.bound(function, [[owner]]), depth + 1)
+
+    def _of_run(self, function: FunctionType, bindings: Bindings, depth: int) -> list[Any]:
+        """What a function returns."""
+        effects = self._effects(function)
+        if effects is None or not effects.returns:
+            return []
+        given = ((name, *map(identity, found)) for name, found in bindings.items())
+        key = id(function), depth, *given
+        known = self._returns.get(key)
+        if known is None:
+            found = self.of_all(function, effects.returns, bindings, depth)
+            known = self._returns[key] = bindings, found
+        return known[1]
 
 
 def _items(called: Any, given: list[list[Any]]) -> list[Any]:
@@ -613,7 +599,7 @@ def _members(value: Any) -> list[Any]:
         return [Held(value.owner, value.name)] if isinstance(value, Held) else [value]
     if isinstance(value, np.ndarray):
         return [value] if value.ndim > 1 else []
-    if isinstance(value, types.MappingProxyType):
+    if isinstance(value, MappingProxyType):
         value = dict(value)
     if not is_container(value) and not isinstance(value, tuple | frozenset):
         return []

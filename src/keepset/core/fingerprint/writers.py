@@ -61,6 +61,7 @@ _CALLABLES = (
     types.WrapperDescriptorType,
     types.MethodWrapperType,
 )
+_CYTHON = "cython_function_or_method"  # each library brings a class of this name
 # Where the objects that hashlib makes come from.
 _HASHES = {"_hashlib", "_blake2", "_md5", "_sha1", "_sha2", "_sha256", "_sha3", "_sha512"}
 # What draws numbers from a random generator.
@@ -68,6 +69,8 @@ _DRAWING = {
     *("choice", "gauss", "integers", "normal", "permutation", "rand", "randint", "randn", "random"),
     *("sample", "shuffle", "standard_normal", "uniform"),
 }
+# Of a generator that is made in place, `Random(seed).shuffle(LIST)`, the class is known.
+_SHUFFLING = {"Generator.shuffle", "Random.shuffle", "RandomState.shuffle"}
 # What asks a random generator for its state moves nothing.
 _ASKING = {"bit_generator", "get_state", "getstate", "spawn", "seed_seq", "state"}
 
@@ -83,6 +86,12 @@ def is_random_generator(value: Any) -> bool:
         return True
     kind = type(value)
     return kind.__name__ == "Generator" and kind.__module__.partition(".")[0] == "torch"
+
+
+def made_generator(function: Any) -> type | None:
+    """The class of the generators that a function of NumPy makes."""
+    random = sys.modules.get("numpy.random")
+    return np.random.Generator if random and function is random.default_rng else None
 
 
 def is_global_generator(value: Any) -> bool:
@@ -156,12 +165,11 @@ def written_arguments(function: Any, name: str = "") -> Iterator[int]:
     if known is not None and known[0] is function:
         yield known[1]
         return
-    if not isinstance(function, _CALLABLES):
+    if not isinstance(function, _CALLABLES) and type(function).__name__ != _CYTHON:
         return
     owner, name = getattr(function, "__self__", None), function.__name__
-    if (isinstance(owner, np.ufunc) and name == "at") or (
-        is_random_generator(owner) and name == "shuffle"
-    ):
+    is_generator = is_random_generator(owner) or function.__qualname__ in _SHUFFLING
+    if (isinstance(owner, np.ufunc) and name == "at") or (is_generator and name == "shuffle"):
         yield 0
     elif isinstance(function, types.MethodDescriptorType | types.WrapperDescriptorType):
         kind = function.__objclass__
