@@ -119,6 +119,8 @@ def identity(value: Any) -> Any:
 
 def unlike(values: list[Any]) -> list[Any]:
     """The values, each once, without new containers that hold nothing but plain values."""
+    if not values or (len(values) == 1 and type(values[0]) is not Members):
+        return values
     found: dict[Any, Any] = {}
     for value in values:
         if not (type(value) is Members and _is_plain(value)):
