@@ -150,9 +150,9 @@ OWN = {
     "shuffled by a new generator of numpy": "import numpy as np\nL = np.arange(9)\ndef f(x):\n    np.random.default_rng(x).shuffle(L)\n    return L[0]",
     "one of a dict of many records": "class S:\n    def __init__(self, i): self.i = i\nL = {i: S(i) for i in range(5000)}\ndef f(x):\n    L[3].i += 1\n    return L[3].i",
     "a key of a dict of many records": "class S:\n    def __init__(self, i): self.i = i\nL = {i: S(i) for i in range(5000)}\ndef f(x):\n    L[3] = S(x + 1)\n    return L[3].i",
-    "given by many functions": "L = [[] for _ in range(20)]\ndef put(l, x): l.append(x)\ndef f(x):\n"
-    + "".join(f"    put(L[{i}], x)\n" for i in range(20))
-    + "    return len(L[19])",
+    "given by many functions": "L = [[] for _ in range(30)]\ndef put(l, x): l.append(x)\ndef f(x):\n"
+    + "".join(f"    put(L[{i}], x)\n" for i in range(30))
+    + "    return len(L[29])",
     "one of many records": "class S:\n    def __init__(self, i): self.i = i\nL = [S(i) for i in range(5000)]\ndef f(x):\n    L[3].i += 1\n    return L[3].i",
     "any of many records": "class S:\n    def __init__(self, i): self.i = i\nL = [S(i) for i in range(5000)]\ndef f(x):\n    L[int(x)].i += 1\n    return L[int(x)].i",
     "method of many records": "class S:\n    def __init__(self, i): self.i = i\n    def up(self): self.i += 1\nL = [S(i) for i in range(5000)]\ndef f(x):\n    L[3].up()\n    return L[3].i",

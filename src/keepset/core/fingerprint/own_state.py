@@ -57,9 +57,9 @@ _ATTRIBUTE_WRITERS = (setattr, delattr, object.__setattr__, object.__delattr__)
 _UNCHANGING = (str, bytes, int, float, complex, tuple, frozenset, FunctionType, ModuleType)
 # Parts of an object that do not say which of its attributes they come from.
 _SHAPELESS = ("constructor", "argument", "state", "__keepset_fingerprint__()")
-_MAX_RUNS, _MAX_DEPTH = 5_000, 6
+_MAX_DEPTH = 6
 # A function that is called in more ways than this is taken as called with any of what it is given.
-_MAX_WAYS, _MAX_ROUNDS = 8, 8
+_MAX_WAYS, _MAX_ROUNDS = 24, 8
 _MAX_NESTED = 3  # new containers in new containers that such a function is given
 
 
@@ -259,7 +259,7 @@ class _Search:
             (name, frozenset(map(identity, found))) for name, found in sorted(bindings.items())
         )
         key = id(function), bound
-        if key not in self._seen and len(self._seen) < _MAX_RUNS:
+        if key not in self._seen:
             self._seen[key] = bindings
             joined.add(bindings, depth)
             joined.has_grown = False  # that way is followed by itself
