@@ -23,6 +23,7 @@ from keepset.core.parameter import parameter, upstream
 from keepset.core.random import Randomness
 from keepset.core.run import Run
 from keepset.core.spec import Spec
+from keepset.core.state_outline import other_workers
 from keepset.errors import InvalidArgumentError
 from keepset.nodes.autotune import AUTOTUNE
 from keepset.nodes.flat_map import call_for_node
@@ -326,6 +327,8 @@ class _InterleaveCursor(Cursor):
         }
 
     def restore(self, state: State) -> None:
+        if (state["order"] is None) != (self._journal is None):
+            raise other_workers()
         self._parent.restore(state["parent"])
         self._position, self._inputs_ended = state["position"], state["ended"]
         self._turn, self._in_block = state["turn"], state["in_block"]
