@@ -284,6 +284,37 @@ print([int(next(it)) for it in iterators])
     assert (done.returncode, done.stdout) == (0, "[0, 0]\n"), done.stderr
 
 
+LATE = """
+import sys, threading
+import keepset as ks
+
+def double(x):
+    return 2 * x
+
+def train():
+    threading.main_thread().join()
+    pipelines = {
+        "map": lambda ds: ds.map(double),
+        "workers": lambda ds: ds.map(double, num_parallel_calls=2).prefetch(2),
+        "snapshot": lambda ds: ds.map(double).snapshot(sys.argv[2]),
+        "load": lambda ds: ks.load(ds.map(double).save(sys.argv[2]) or sys.argv[2]),
+    }
+    for _ in range(2):
+        print(list(map(int, pipelines[sys.argv[1]](ks.Dataset.range(3)))))
+
+threading.Thread(target=train).start()
+"""
+
+
+@pytest.mark.parametrize("pipeline", ["map", "workers", "snapshot", "load"])
+def test_a_first_pass_may_begin_when_the_main_thread_has_ended(
+    pipeline: str, tmp_path: Path
+) -> None:
+    command = [sys.executable, "-c", LATE, pipeline, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("[0, 2, 4]\n" * 2, "")
+
+
 PIPELINES = {
     "range": lambda: ks.Dataset.range(20_000),
     "dicts": lambda: ks.Dataset.from_tensor_slices(
