@@ -129,6 +129,54 @@ def test_a_state_is_let_go_once_elements_were_read_behind_it(
     assert held() is None
 
 
+WORKERS: list[dict[str, Any]] = [
+    {},
+    {"num_parallel_calls": 2},
+    {"num_parallel_calls": 2, "deterministic": False},
+]
+
+
+@pytest.mark.parametrize("second", WORKERS)
+@pytest.mark.parametrize("first", WORKERS)
+def test_a_state_taken_with_workers_and_restored_without_says_so(
+    first: dict[str, Any], second: dict[str, Any]
+) -> None:
+    def same(x: np.int64) -> np.int64:
+        return x
+
+    # The stages around one that has workers share a loop where it has none.
+    pipelines: list[Callable[..., ks.Dataset]] = [
+        lambda ds, workers: ds.map(same, **workers),
+        lambda ds, workers: ds.map(same, **workers).map(same),
+        lambda ds, workers: ds.filter(lambda x: x >= 0).map(same, **workers).batch(2).unbatch(),
+        lambda ds, workers: ds.map_batches(same, 4, **workers),
+    ]
+    for pipeline in pipelines:
+        it = iter(pipeline(ks.Dataset.range(20), first))
+        given = [int(next(it)) for _ in range(5)]
+        with it:
+            state = json.loads(json.dumps(it.state()))
+        ds = pipeline(ks.Dataset.range(20), second)
+        if first == second:
+            assert sorted([*given, *map(int, ds.iterate(state))]) == list(range(20))
+        else:
+            with pytest.raises(ks.StateError, match=r"with workers .* leave it out where it was"):
+                list(ds.iterate(state))
+
+
+def test_a_state_of_interleave_goes_on_with_workers_that_keep_its_order_alone() -> None:
+    def pipeline(**workers: Any) -> ks.Dataset:
+        ds = ks.Dataset.range(4)
+        return ds.interleave(lambda x: ks.Dataset.range(x, x + 3), cycle_length=2, **workers)
+
+    it = iter(pipeline())
+    given = [next(it) for _ in range(5)]
+    state = it.state()
+    assert [*given, *pipeline(num_parallel_calls=2).iterate(state)] == list(pipeline())
+    with pytest.raises(ks.StateError, match="deterministic=False"):
+        pipeline(num_parallel_calls=2, deterministic=False).iterate(state)
+
+
 def test_errors_of_functions_stay_as_they_are_behind_a_state() -> None:
     fails = False
 
@@ -234,6 +282,37 @@ print([int(next(it)) for it in iterators])
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (0, "[0, 0]\n"), done.stderr
+
+
+LATE = """
+import sys, threading
+import keepset as ks
+
+def double(x):
+    return 2 * x
+
+def train():
+    threading.main_thread().join()
+    pipelines = {
+        "map": lambda ds: ds.map(double),
+        "workers": lambda ds: ds.map(double, num_parallel_calls=2).prefetch(2),
+        "snapshot": lambda ds: ds.map(double).snapshot(sys.argv[2]),
+        "load": lambda ds: ks.load(ds.map(double).save(sys.argv[2]) or sys.argv[2]),
+    }
+    for _ in range(2):
+        print(list(map(int, pipelines[sys.argv[1]](ks.Dataset.range(3)))))
+
+threading.Thread(target=train).start()
+"""
+
+
+@pytest.mark.parametrize("pipeline", ["map", "workers", "snapshot", "load"])
+def test_a_first_pass_may_begin_when_the_main_thread_has_ended(
+    pipeline: str, tmp_path: Path
+) -> None:
+    command = [sys.executable, "-c", LATE, pipeline, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("[0, 2, 4]\n" * 2, "")
 
 
 PIPELINES = {

@@ -324,6 +324,27 @@ def test_an_empty_list_has_the_type_of_the_others(
         assert {each.dtype for each in words} == {np.dtype(object)}
 
 
+RAGGED: dict[str, Callable[[list[int]], ks.Ragged]] = {
+    "rows": lambda ids: ks.Ragged.from_rows([ids, [], ids] if ids else [[], []]),
+    "no rows": lambda ids: ks.Ragged.from_rows([ids] if ids else []),
+    "rows of rows": lambda ids: ks.Ragged.from_rows([ks.Ragged.from_rows([[], ids])] * 2),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("kind", [kind for kind in ROUND_TRIPS if kind != "hdf5"])
+@pytest.mark.parametrize("ragged", RAGGED)
+def test_a_ragged_without_items_has_the_type_of_the_others(
+    kind: str, place: str, ragged: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exporting, "_MOST_HELD_BYTES", 0)
+    rows = [RAGGED[ragged](ids) for ids in listed(place)]
+    ds = ks.Dataset.range(len(rows)).map(lambda i: {"ids": rows[i], "n": i})
+    got = [row["ids"] for row in ROUND_TRIPS[kind](ds, f"{tmp_path}/some")]
+    assert {row.dtype for row in got} == {np.dtype(np.int64)}
+    assert [row.to_list() for row in got] == [row.to_list() for row in rows]
+
+
 @pytest.mark.parametrize("kind", ROUND_TRIPS)
 def test_nothing_but_empty_lists_are_floats_as_in_numpy(kind: str, tmp_path: Path) -> None:
     ds = ks.Dataset.from_generator(lambda: ({"ids": []} for _ in range(40)))
@@ -354,6 +375,13 @@ def test_tables_in_memory_may_have_empty_lists(place: str) -> None:
     assert [each.tolist() for each in cells] == lists
     assert {each.dtype for each in cells} == {np.dtype(np.int64)}
     assert ds.to_polars()["ids"].to_list() == lists
+
+
+def test_a_ragged_of_floats_is_not_changed_in_silence(tmp_path: Path) -> None:
+    for first, other in ([[1]], [[0.5]]), ([[0.5], []], [[1], []]):
+        ds = ks.Dataset.range(2).map(lambda i, both=(first, other): ks.Ragged.from_rows(both[i]))
+        with pytest.raises(ks.ElementError, match=r"element 1.*(float64.*int64|int64.*float64)"):
+            ds.save(tmp_path)
 
 
 def test_an_empty_array_of_another_dtype_is_not_changed_in_silence(tmp_path: Path) -> None:

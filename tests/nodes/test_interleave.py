@@ -90,6 +90,51 @@ def test_where_order_is_free_a_slow_input_does_not_hold_up_the_others() -> None:
     assert got[0] != 0
 
 
+def until_error(ds: ks.Dataset, state: Any = None) -> tuple[list[int], Any, str]:
+    """The elements before an error, the state behind them, and the error."""
+    got: list[int] = []
+    it = iter(ds) if state is None else ds.iterate(state)
+    with pytest.raises(ValueError, match="not this") as caught, it:
+        got.extend(map(int, it))  # which keeps those before the error
+    return got, json.loads(json.dumps(it.state())), str(caught.value)
+
+
+@pytest.mark.parametrize("fails", [0, 1, 3, 5])
+@pytest.mark.parametrize("place", ["source", "function"])
+@pytest.mark.parametrize(
+    "workers", [{"num_parallel_calls": 3}, {"num_parallel_calls": 2, "executor": "process"}]
+)
+def test_an_input_that_cannot_be_opened_waits_for_its_turn(
+    fails: int, place: str, workers: dict[str, Any]
+) -> None:
+    failing = fails
+
+    def checked(here: str, x: np.int64) -> np.int64:
+        if place == here and x == failing:
+            raise ValueError(f"not this: {x}")
+        return x
+
+    def inner(x: np.int64) -> ks.Dataset:
+        return ks.Dataset.range(10 * checked("function", x), 10 * x + 1 + x % 3)
+
+    def pipeline(**workers: Any) -> ks.Dataset:
+        ds = ks.Dataset.range(7).map(lambda x: checked("source", x))
+        return ds.interleave(inner, cycle_length=3, **workers)
+
+    plain, parallel = pipeline(), pipeline(**workers)
+    expected, _, error = until_error(plain)
+    got, state, same = until_error(parallel)
+    assert (got, same) == (expected, error)
+    assert until_error(parallel, state)[0] == []
+    for k in range(len(expected)):
+        with iter(parallel) as it:
+            before = [int(next(it)) for _ in range(k)]
+        assert [*before, *until_error(parallel, it.state())[0]] == expected
+    assert list(parallel.ignore_errors()) == list(plain.ignore_errors())
+    failing = -1
+    assert [*expected, *map(int, parallel.iterate(state))] == list(plain)
+
+
 def test_errors_come_after_the_elements_before_them() -> None:
     def inner(x: np.int64) -> ks.Dataset:
         if x == 2:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import keepset as ks
+import keepset.tf as tf
 
 Call = tuple[str, int]
 
@@ -148,3 +150,35 @@ def test_take_while_does_not_call_functions_beyond_the_end() -> None:
     ds = ks.Dataset.range(1000).map(note).take_while(lambda x: x < 5)
     assert [int(x) for x in ds] == [0, 1, 2, 3, 4]
     assert calls == [0, 1, 2, 3, 4, 5]
+
+
+class Proxy:
+    """As of a method of a server: it answers for every attribute with another one."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "function" or name.startswith(("__reduce", "__getstate", "__setstate")):
+            raise AttributeError(name)  # or no copy can be made of it
+        return Proxy(self.function)
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.function(*arguments)
+
+
+@pytest.mark.filterwarnings("ignore:.*returned None")
+def test_a_proxy_that_answers_for_every_attribute_is_a_function(tmp_path: Path) -> None:
+    double, nothing = Proxy(lambda x: x * 2), Proxy(lambda *_: None)
+    ds = ks.Dataset.range(3).map(double)
+    assert repr(ds).startswith("<Dataset map(Proxy): 3 elements")
+    in_processes = ks.Dataset.range(3).map(double, num_parallel_calls=2, executor="process")
+    for each in (ds, ds.snapshot(tmp_path), ds.snapshot(tmp_path), in_processes):
+        assert list(each) == [0, 2, 4]
+    assert list(tf.data.Dataset.range(3).map(double)) == [0, 2, 4]
+    assert list(ks.Dataset.range(2).map(nothing)) == [None, None]
+    with pytest.raises(ks.ElementError, match=r"predicate Proxy \(.*test_rowwise.py"):
+        list(ks.Dataset.range(3).filter(nothing))
+    words = ks.Dataset.from_tensor_slices([b"a", b"b"])
+    with pytest.warns(UserWarning, match="passed none"):
+        assert list(words.filter(Proxy(lambda word: word == "a"))) == []

@@ -34,6 +34,11 @@ def lists(place: str) -> ks.Dataset:
     )
 
 
+def raggeds(place: str) -> ks.Dataset:
+    """Batches of lists, of which those of two empty ones have no items."""
+    return lists(place).map(lambda x: {"ids": x["ids"]}).ragged_batch(2)
+
+
 def types(rows: list[Any]) -> list[Any]:
     return [row["ids"].dtype for row in rows]
 
@@ -89,6 +94,32 @@ def test_what_is_committed_early_has_the_type_of_the_rest(
             break
     assert set(found) == {np.dtype(np.int64)}
     assert set(types(list(ds))) == set(types(list(ds))) == {np.dtype(np.int64)}
+
+
+@pytest.mark.parametrize("place", ["first half", "middle", "second half"])
+@pytest.mark.parametrize("stop", [0, 1, 15, 30, 45])
+@pytest.mark.parametrize("first_commit_s", [0.0, 1000.0])
+def test_a_ragged_without_items_is_kept_whenever_a_pass_stops(
+    place: str,
+    stop: int,
+    first_commit_s: float,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(first_pass, "_FIRST_COMMIT_S", first_commit_s)
+    wanted = [row["ids"].to_list() for row in raggeds(place)]
+    ds = raggeds(place).snapshot(tmp_path)
+    iterator = iter(ds)
+    for _ in range(stop):
+        next(iterator)
+    iterator.close()
+    assert [row["ids"].to_list() for row in ds] == wanted
+    replayed = list(ds)
+    assert [row["ids"].to_list() for row in replayed] == wanted
+    assert set(types(replayed)) == {np.dtype(np.int64)}
+    assert {row["ids"].dtype for row in ks.load(tmp_path).shuffle(ks.GLOBAL)} == {
+        np.dtype(np.int64)
+    }
 
 
 GROUPS: dict[str, Any] = {

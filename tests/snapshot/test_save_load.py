@@ -279,3 +279,21 @@ def test_an_object_store_does_as_well(s3_url: str) -> None:
 def test_a_store_in_memory_is_shared_by_its_name() -> None:
     numbers(10).save("memory://shared/a")
     assert len(list(ks.load("memory://shared/a"))) == 10
+
+
+def test_a_data_set_that_was_saved_without_elements_has_no_known_type(tmp_path: Path) -> None:
+    def empty() -> ks.Dataset:
+        return ks.Dataset.range(0).map(lambda x: {"x": x, "y": x})
+
+    empty().save(tmp_path)
+    for ds in (empty(), ks.load(tmp_path)):
+        with pytest.raises(ks.UnknownSpecError, match="no elements to find the element_spec from"):
+            _ = ds.element_spec
+        numbers = ds.select("x").map(lambda row: row["x"])
+        assert list(numbers.concatenate(ks.Dataset.range(2))) == [0, 1]
+        assert list(ds.concatenate(ks.Dataset.range(2))) == [0, 1]
+        assert list(ds.batch(2).unbatch()) == list(ds.batch(2).rebatch(3)) == []
+    promised = {"x": ks.TensorSpec((), "int64"), "y": ks.TensorSpec((), "int64")}
+    assert list(ks.load(tmp_path, element_spec=promised)) == []
+    dataset_of([None]).save(tmp_path)
+    assert ks.load(tmp_path).element_spec is None

@@ -83,6 +83,18 @@ def test_every_kind_of_element_crosses_unharmed() -> None:
         assert (one["b"], one["c"]) == (other["b"], other["c"])
 
 
+def test_arrays_without_items_cross_before_any_others() -> None:
+    empty = ks.Dataset.range(2).map(lambda x: np.zeros((0, 3), np.int8))
+    assert [x.shape for x in in_processes(empty, lambda x: x)] == [(0, 3)] * 2
+    growing = in_processes(ks.Dataset.range(3), lambda x: np.arange(x))
+    assert [x.tolist() for x in growing] == [[], [0], [0, 1]]
+    many: dict[str, Any] = {"num_parallel_calls": 2, "executor": "process"}
+    batches = ks.Dataset.range(2).map_batches(lambda b: np.zeros((len(b), 0)), 2, **many)
+    assert [x.shape for x in batches] == [(0,)] * 2
+    nested = ks.Dataset.range(2).interleave(lambda _: empty, **many)
+    assert [x.shape for x in nested] == [(0, 3)] * 4
+
+
 def test_ragged_sparse_and_records_cross_unharmed() -> None:
     ragged = ks.Ragged.from_rows([[1, 2], [], [3]])
     sparse = ks.Sparse([[0, 1]], [5], (2, 2))

@@ -10,11 +10,13 @@ import numpy as np
 
 from keepset.core.chunk import Chunk
 from keepset.core.column import Column, column_concat, column_rows, column_spec, odd_row
+from keepset.core.ragged import Ragged
 from keepset.core.spec import (
     LeafSpec,
     Spec,
     common_supertype,
     is_untyped,
+    leaf_spec,
     spec_of,
     structure_and_leaves,
 )
@@ -117,12 +119,12 @@ class TypesSoFar:
         """
         self._expect(len(first))
         return any(
-            isinstance(leaf, np.ndarray) and (known is None or gives_dtype(known))
+            isinstance(leaf, np.ndarray | Ragged) and (known is None or gives_dtype(known))
             for leaf, known in zip(first, self._leaves, strict=True)
         )
 
     def _typed(self, place: int, column: Column) -> Column:
-        if not len(column) or not isinstance(column[0], np.ndarray):
+        if not len(column) or not isinstance(column[0], np.ndarray | Ragged):
             return column
         start = 0
         if self._leaves[place] is None:
@@ -157,7 +159,7 @@ def check_covered(
         raise structure.difference(chunk.structure, 0)
     for place, (leaf, column) in enumerate(zip(leaves, chunk.columns, strict=True)):
         if not _is_covered(leaf, column, covers):
-            rows = enumerate(map(spec_of, column_rows(column)))
+            rows = enumerate(map(leaf_spec, column_rows(column)))
             row, found = next((i, each) for i, each in rows if not covers(leaf, each))
             raise ElementError(
                 f"this is {found}, but {expected} {leaf}; {remedy}",

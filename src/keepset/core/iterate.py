@@ -113,7 +113,7 @@ class _Feed:
         self._reads_of_state = _READS_OF_STATE
         if state is not None:
             try:
-                with state_errors(state):
+                with state_errors(state, self._outline):
                     self._tap.restore(state["cursor"])
             except BaseException:
                 self.drop()
@@ -157,7 +157,7 @@ class _Feed:
 
     def _read_of_state(self, state: State, tokens: list[None] | None) -> Any:
         """The next elements behind a state: some of what it says is only looked at here."""
-        with state_errors(state, is_reading=True):
+        with state_errors(state, self._outline, is_reading=True):
             rows = self._tap.read(self._pace.size, tokens)
         self._reads_of_state -= 1
         if not self._reads_of_state:

@@ -345,7 +345,7 @@ def _short(name: str, value: Any, mask: Mask) -> str | None:
     if isinstance(value, bool):
         return f"{name}={value}"  # which says nothing by itself
     if callable(value):
-        return getattr(value, "__name__", type(value).__name__)
+        return name_of(value)
     if isinstance(value, str | bytes):
         shown = mask.value(value, strength_of_name(name))
         # A placeholder is not cut.
@@ -353,6 +353,13 @@ def _short(name: str, value: Any, mask: Mask) -> str | None:
     if isinstance(value, int | float):
         return f"{value!r:.{TITLE_LETTERS}}"
     return None
+
+
+def name_of(function: Any) -> str:
+    """The name of a function, or that of the class of an object that is called."""
+    name = getattr(function, "__name__", None)
+    # Proxies answer for every attribute, with more proxies.
+    return name if isinstance(name, str) else type(function).__name__
 
 
 def scaled(cardinality: int, function: Callable[[int], int]) -> int:

@@ -54,7 +54,7 @@ class Ragged:
         splits = np.zeros(len(parts) + 1, row_splits_dtype)
         np.cumsum([len(part) for part in parts], out=splits[1:])
         if not parts:
-            return cls(np.zeros(0, np.float32), splits)
+            return cls(np.zeros(0), splits)  # as an empty list, which says nothing of its items
         return cls(_concatenate(parts), splits)
 
     @classmethod

@@ -23,6 +23,8 @@ from keepset.errors import ElementError, InvalidArgumentError
 Shape: TypeAlias = tuple[int | None, ...] | None
 Spec: TypeAlias = Any  # a LeafSpec, or a nested structure of them
 
+_UNTYPED = np.dtype(np.float64)  # what NumPy makes of a list without items
+
 
 def as_shape(shape: Any) -> Shape:
     """Read a shape: a sequence of sizes (None or -1 where unknown), or None for unknown rank."""
@@ -199,6 +201,16 @@ class RaggedTensorSpec(LeafSpec):
             and other.row_splits_dtype == self.row_splits_dtype
         )
 
+    @property
+    def open_shape(self) -> Shape:
+        """The shape, whose ragged dimensions are open also where no row has had an item."""
+        if self.shape is None:
+            return None
+        ragged = range(1, self.ragged_rank + 1)
+        return tuple(
+            None if i in ragged and not size else size for i, size in enumerate(self.shape)
+        )
+
     def batched(self, size: int | None) -> LeafSpec:
         shape = None if self.shape is None else (size, None, *self.shape[1:])
         return RaggedTensorSpec(shape, self.dtype, self.ragged_rank + 1, self.row_splits_dtype)
@@ -260,6 +272,20 @@ def spec_of(element: Any) -> Spec:
     """The exact spec of one element."""
     structure = structure_of(element)
     return structure.build([_leaf_spec(leaf) for leaf in structure.leaves(element)])
+
+
+def leaf_spec(leaf: Any) -> LeafSpec:
+    """The spec of one leaf, by which a Ragged without items can be told from others.
+
+    In ``spec_of`` the lengths of rows stay open. Here those of the innermost ones are 0 if none has
+    an item, so that the spec of several leaves still says that there is none in any.
+    """
+    spec = _leaf_spec(leaf)
+    if isinstance(leaf, Ragged) and leaf.dtype == _UNTYPED and not leaf.flat_values.size:
+        shape = list(leaf.shape)
+        shape[leaf.ragged_rank] = 0
+        return spec.with_shape(tuple(shape))
+    return spec
 
 
 def _leaf_spec(leaf: Any) -> LeafSpec:
@@ -334,18 +360,22 @@ def joint_leaf(one: LeafSpec, other: LeafSpec) -> LeafSpec | None:
 
     Arrays without a dtype of their own take that of the others.
     """
-    if is_untyped(one) and isinstance(other, TensorSpec):
-        one = one.with_dtype(other.dtype)
-    elif is_untyped(other) and isinstance(one, TensorSpec):
-        other = other.with_dtype(one.dtype)
+    if type(one) is type(other):
+        if is_untyped(one):
+            one = one.with_dtype(other.dtype)
+        elif is_untyped(other):
+            other = other.with_dtype(one.dtype)
     return one.most_specific_common_supertype(other)
 
 
 def is_untyped(spec: LeafSpec) -> bool:
-    """Whether a spec is that of an array without items that NumPy has made floats, as of a list."""
+    """Whether a spec is that of an array without items that NumPy has made floats, as of a list.
+
+    That of a Ragged says so only if :func:`leaf_spec` has made it.
+    """
     return (
-        type(spec) is TensorSpec and spec.shape is not None and 0 in spec.shape
-    ) and spec.dtype == np.dtype(np.float64)
+        type(spec) in (TensorSpec, RaggedTensorSpec) and spec.shape is not None and 0 in spec.shape
+    ) and spec.dtype == _UNTYPED
 
 
 def mixing_advice(one: Spec, other: Spec) -> str:

@@ -11,10 +11,11 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from traceback import walk_tb
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
+from keepset.core.state_outline import has_other_workers, other_workers
 from keepset.errors import ElementError, InvalidArgumentError, KeepsetError, StateError
 
 # What comes of numbers, texts and lists that are taken for each other, or are out of range.
@@ -29,13 +30,16 @@ _INSTALLED: Final = tuple(f"{os.sep}{name}{os.sep}" for name in ("site-packages"
 
 
 @contextmanager
-def state_errors(state: object, *, is_reading: bool = False) -> Iterator[None]:
+def state_errors(
+    state: Any, outline: dict[str, Any] | None = None, *, is_reading: bool = False
+) -> Iterator[None]:
     """Turn errors of our own code over a state that was taken in into StateErrors.
 
     Those of functions of the user's stay as they are, and so does everything without a state.
 
     Args:
         state: The state; None where an iteration begins without one.
+        outline: That of the pipeline as it is now, where the state holds places of its stages.
         is_reading: Whether elements are read, which may have arguments that are refused.
     """
     try:
@@ -46,6 +50,10 @@ def state_errors(state: object, *, is_reading: bool = False) -> Iterator[None]:
             is_clear = False  # about a value of the state, of which the user knows nothing
         if state is None or is_clear or _is_of_user(error):
             raise
+        # The place of a stage is told in other words where workers run it, and its neighbours have
+        # places of their own then: what does not fit shows as any error, in any of them.
+        if outline is not None and has_other_workers(outline, state["pipeline"]):
+            raise other_workers() from error
         raise StateError(
             "this state does not fit the pipeline, or was changed since it was taken "
             f"({type(error).__name__}: {error!s:.200}); build the dataset as it was when the state "

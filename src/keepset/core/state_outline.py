@@ -23,7 +23,15 @@ def outline_of(root: Node) -> dict[str, Any]:
         "batch_sizes": [size for size in sizes if isinstance(size, int)],
         "buffer_sizes": [size for size in buffers if isinstance(size, int)],
         "length": root.cardinality(),
+        "workers": [_workers(node) for node in nodes if hasattr(node, "parallelism")],
     }
+
+
+def _workers(node: Any) -> int:
+    """What kind of state a stage has by its workers: 0 without any, 2 where they order freely."""
+    if node.parallelism is None:
+        return 0
+    return 2 if getattr(node.parallelism, "deterministic", None) is False else 1
 
 
 def check_outline(root: Node, stored: Any) -> None:
@@ -61,12 +69,22 @@ def check_outline(root: Node, stored: Any) -> None:
         )
 
 
+def has_other_workers(outline: dict[str, Any], stored: dict[str, Any]) -> bool:
+    """Whether stages have got workers, or lost them, since a state was taken.
+
+    Only errors ask: a stage behind a snapshot or a batch may have a place that holds for both.
+    """
+    now = outline["workers"]
+    return bool(stored.get("workers", now) != now)  # states of older versions do not say
+
+
 def other_workers() -> StateError:
     """The error of a state that was taken with workers by a stage that has none, or the reverse."""
     return StateError(
         "this state was taken with workers and this stage has none, or the reverse, or one of them "
-        "with deterministic=False (any number of workers goes on where another number stopped); "
-        "build the dataset as it was when the state was taken"
+        "with deterministic=False; any number of workers goes on where another number stopped, so "
+        "pass num_parallel_calls (1 is enough) where it was passed when the state was taken, and "
+        "leave it out where it was not"
     )
 
 

@@ -148,7 +148,8 @@ def _shards(location: Location, num_shards: int | None) -> list[Replay]:
 
 def _check(location: Location, element_spec: Spec, compression: str | None) -> None:
     kept = location.kept
-    if element_spec is not None and not is_compatible(check_spec(element_spec), kept.spec):
+    is_wrong = element_spec is not None and not is_compatible(check_spec(element_spec), kept.spec)
+    if is_wrong and kept.has_spec:
         raise SnapshotMismatchError(
             f"{location.url} holds elements of {kept.spec}, not of {element_spec}; leave "
             "element_spec out, it is known from the files"

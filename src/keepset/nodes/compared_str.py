@@ -76,9 +76,14 @@ def _plain_function(function: Any) -> Any:
     while isinstance(function, functools.partial):
         function = function.func
     function = getattr(function, "__wrapped__", function)
-    if hasattr(function, "__code__"):
+    if _has_code(function):
         return function
     return vars(type(function)).get("__call__")
+
+
+def _has_code(function: Any) -> bool:
+    # Proxies answer for every attribute, with more proxies.
+    return isinstance(getattr(function, "__code__", None), CodeType)
 
 
 def _given_names(function: Any, called: Any, code: CodeType) -> tuple[str, ...]:
@@ -93,7 +98,7 @@ def _given_names(function: Any, called: Any, code: CodeType) -> tuple[str, ...]:
         others.update(function.keywords)
         function = function.func
     # A bound method, or an object that is called.
-    bound += hasattr(called, "__self__") or not hasattr(function, "__code__")
+    bound += hasattr(called, "__self__") or not _has_code(function)
     others.update(positional[:bound])
     return tuple(name for name in names if name not in others)
 

@@ -14,7 +14,7 @@ from contextvars import Context
 from dataclasses import field
 from functools import partial
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.cursor import Cursor, State
@@ -23,6 +23,7 @@ from keepset.core.parameter import parameter, upstream
 from keepset.core.random import Randomness
 from keepset.core.run import Run
 from keepset.core.spec import Spec
+from keepset.core.state_outline import other_workers
 from keepset.errors import InvalidArgumentError
 from keepset.nodes.autotune import AUTOTUNE
 from keepset.nodes.flat_map import call_for_node
@@ -148,6 +149,14 @@ class _Slot:
         self._nested.close()
 
 
+class _Unopened(NamedTuple):
+    """The error of the next input, and where the inputs stood before it."""
+
+    error: Exception
+    before: State
+    position: int
+
+
 class _InterleaveCursor(Cursor):
     def __init__(self, node: Interleave, run: Run) -> None:
         self._node, self._run = node, run
@@ -180,7 +189,7 @@ class _InterleaveCursor(Cursor):
         self._signal = threading.Event()
         self._journal = None if self._ordered else Journal(by_position=False)
         self._error: Exception | None = None
-        self._opening_from: State | None = None
+        self._unopened: _Unopened | None = None
 
     def read(self, max_rows: int) -> Chunk:
         if self._error is not None:
@@ -198,7 +207,9 @@ class _InterleaveCursor(Cursor):
         return Chunk.from_rows(out) if out else EMPTY
 
     def _raise(self, error: Exception) -> None:
-        self._error = self._opening_from = None
+        self._error = None
+        if self._unopened is not None and error is self._unopened.error:
+            self._unopened = None
         raise error
 
     def _is_over(self) -> bool:
@@ -208,7 +219,10 @@ class _InterleaveCursor(Cursor):
         """What the slot whose turn it is has to give; nothing if it only changed its state."""
         slot = self._slots[self._turn]
         if slot is None:
-            if self._inputs_ended or not self._open(self._turn):
+            self._open(self._turn)
+            if self._unopened is not None:
+                raise self._unopened.error
+            if self._slots[self._turn] is None:
                 self._pass_turn()
             return []
         count = min(room, self._node.block_length - self._in_block)
@@ -279,18 +293,25 @@ class _InterleaveCursor(Cursor):
             slot.given += rounds
         return list(chain.from_iterable(zip(*rows, strict=True)))
 
-    def _open(self, turn: int) -> bool:
-        """Put the next input's data set into a slot; False if there is none."""
-        self._opening_from = self._parent.state()
-        chunk = self._parent.read(1)
-        if len(chunk):
-            self._position += 1
-            slot = self._make_slot(self._opening_from, self._position, chunk.rows[0], None)
-            self._slots[turn] = slot
-        else:
-            self._inputs_ended = True
-        self._opening_from = None
-        return not self._inputs_ended
+    def _open(self, turn: int) -> None:
+        """Put the next input's data set into a slot, if there is one.
+
+        An error waits for the slot's turn, so that what comes before it is given first. Until then
+        no further input is read, for a state would have to point behind that one and before it.
+        """
+        if self._inputs_ended or self._unopened is not None:
+            return
+        before, position = self._parent.state(), self._position
+        try:
+            chunk = self._parent.read(1)
+            if len(chunk):
+                self._position += 1
+                slot = self._make_slot(before, self._position, chunk.rows[0], None)
+                self._slots[turn] = slot
+            else:
+                self._inputs_ended = True
+        except Exception as error:
+            self._unopened = _Unopened(error, before, position)
 
     def _make_slot(self, before: State, position: int, element: Any, place: State | None) -> _Slot:
         node = call_for_node(self._node.function, element, self._node.title, position)
@@ -307,17 +328,17 @@ class _InterleaveCursor(Cursor):
         """Open what can be open, and have the workers fetch from all of them."""
         count = len(self._slots)
         for turn in (i % count for i in range(self._turn, self._turn + count)):
-            if self._slots[turn] is None and not self._inputs_ended:
+            if self._slots[turn] is None:
                 self._open(turn)
             slot = self._slots[turn]
             if slot is not None and slot.task is None:
                 lanes.add(slot.plan_fetch(None, self._signal))
 
     def state(self) -> State:
-        failed_to_open = self._error is not None and self._opening_from is not None
+        unopened = self._unopened
         return {
-            "parent": self._opening_from if failed_to_open else self._parent.state(),
-            "position": self._position - (1 if failed_to_open else 0),
+            "parent": self._parent.state() if unopened is None else unopened.before,
+            "position": self._position if unopened is None else unopened.position,
             "turn": self._turn,
             "in_block": self._in_block,
             "ended": self._inputs_ended,
@@ -326,6 +347,8 @@ class _InterleaveCursor(Cursor):
         }
 
     def restore(self, state: State) -> None:
+        if (state["order"] is None) != (self._journal is None):
+            raise other_workers()
         self._parent.restore(state["parent"])
         self._position, self._inputs_ended = state["position"], state["ended"]
         self._turn, self._in_block = state["turn"], state["in_block"]

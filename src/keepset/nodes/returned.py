@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable
+from types import CodeType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,9 +30,13 @@ def place_of(function: Callable[..., Any]) -> _Place:
         function = function.func
     function = getattr(function, "__wrapped__", function)
     # As stages call it in their titles, but for methods: without the functions that it is within.
-    name = getattr(function, "__qualname__", type(function).__qualname__).rpartition("<locals>.")[2]
-    called = function if hasattr(function, "__code__") else vars(type(function)).get("__call__")
-    code = getattr(called, "__code__", None)
+    path, code = getattr(function, "__qualname__", None), getattr(function, "__code__", None)
+    # Proxies answer for every attribute, with more proxies.
+    if not isinstance(path, str):
+        path = type(function).__qualname__
+    name = path.rpartition("<locals>.")[2]
+    if not isinstance(code, CodeType):
+        code = getattr(vars(type(function)).get("__call__"), "__code__", None)
     if code is None:
         return _Place(name, None, 0)
     return _Place(name, code.co_filename, code.co_firstlineno)

@@ -84,7 +84,8 @@ class Channel:
         body = dumps(value, buffers.append)
         parts = [buffer.raw() for buffer in buffers]
         sizes = b"".join(_SIZE.pack(part.nbytes) for part in parts)
-        shared = self._outgoing is not None and bool(parts)
+        # Arrays without items have nothing to share, and an empty file cannot be mapped.
+        shared = self._outgoing is not None and any(part.nbytes for part in parts)
         if shared:
             self._fill(parts)
         self._socket.sendall(_HEADER.pack(len(body), len(parts), shared) + sizes + body)

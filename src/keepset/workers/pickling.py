@@ -83,7 +83,10 @@ def _has_a_name(value: Any) -> bool:
     """Whether a worker finds it by importing its module."""
     name = getattr(value, "__module__", None)
     found = sys.modules.get(name) if isinstance(name, str) and name != "__main__" else None
-    for part in getattr(value, "__qualname__", "").split("."):
+    path = getattr(value, "__qualname__", "")
+    if not isinstance(path, str):  # a proxy, which answers for every attribute with more proxies
+        return False
+    for part in path.split("."):
         found = getattr(found, part, None)
     return found is value
 

@@ -110,8 +110,12 @@ def test_the_spec_is_that_of_all_elements(tmp_path: Path) -> None:
             "of one type",
         ),
         (lambda: ks.Dataset.range(0).map(lambda x: x), ks.UnknownSpecError, "no elements"),
+        (lambda: ks.Dataset.range(2).map(lambda x: None), ks.ElementError, "without any value"),
+        (lambda: ks.Dataset.range(2).map(lambda x: {"a": ()}), ks.ElementError, "without any"),
+        (lambda: ks.Dataset.from_tensors({}), ks.ElementError, "without any value"),
     ],
 )
+@pytest.mark.filterwarnings("ignore:.*returned None")
 def test_what_tensorflow_cannot_hold_is_refused(
     make: Any, error: type[Exception], match: str, tmp_path: Path
 ) -> None:

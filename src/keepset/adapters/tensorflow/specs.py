@@ -30,7 +30,7 @@ def tf_spec(leaf: LeafSpec) -> Any:
     dtype = tf_dtype(leaf.dtype)
     if isinstance(leaf, RaggedTensorSpec):
         splits = tf.as_dtype(leaf.row_splits_dtype)
-        return tf.RaggedTensorSpec(leaf.shape, dtype, leaf.ragged_rank, splits)
+        return tf.RaggedTensorSpec(leaf.open_shape, dtype, leaf.ragged_rank, splits)
     if isinstance(leaf, SparseTensorSpec):
         return tf.SparseTensorSpec(leaf.shape, dtype)
     return tf.TensorSpec(leaf.shape, dtype)

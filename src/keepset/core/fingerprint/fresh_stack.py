@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
+from threading import Thread
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -22,8 +23,20 @@ def on_stack_for(node: ast.AST, find: Callable[[], T]) -> T:
     """
     if not _is_deep(node) and not _is_stack_deep():
         return find()
-    with ThreadPoolExecutor(max_workers=1) as pool:
-        return pool.submit(find).result()
+    found: Future[T] = Future()
+    # No executor: to import those is refused once the main thread has ended, and a thread that
+    # goes on may begin its first pass only then.
+    thread = Thread(target=_settle, args=(found, find))
+    thread.start()
+    thread.join()
+    return found.result()
+
+
+def _settle(found: Future[T], find: Callable[[], T]) -> None:
+    try:
+        found.set_result(find())
+    except BaseException as error:
+        found.set_exception(error)
 
 
 def _is_deep(node: ast.AST) -> bool:

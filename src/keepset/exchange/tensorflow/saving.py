@@ -65,6 +65,7 @@ def save_tensorflow(
     known = node.known_spec()
     if known is not None:
         known = (encoded_spec(known[0]),)
+        _check_has_values(known[0], structure_and_leaves(known[0])[1])
         spec_message(known[0])  # an error now rather than at the end
     if name == "ZLIB" or shard_func is not None or store.is_remote:
         resume_as = None
@@ -95,6 +96,15 @@ def save_tensorflow(
     return writer.elements
 
 
+def _check_has_values(spec: Spec, leaves: Sequence[LeafSpec]) -> None:
+    """An error for elements such as ``None``, of which a file of TensorFlow holds nothing."""
+    if not leaves:
+        raise ElementError(
+            f"elements are {spec}, without any value, and TensorFlow's files hold nothing of that; "
+            "map them to some value, or save them without format="
+        )
+
+
 class _Writer:
     """The files of one run, a shard each."""
 
@@ -113,7 +123,7 @@ class _Writer:
         self._dtypes: list[DType] | None = None  # of what was written
         self._shards: dict[int, RecordWriter] = {}
         self._part: PartFile | None = None
-        if resume_as is not None and known is not None and structure_and_leaves(known[0])[1]:
+        if resume_as is not None and known is not None:
             self._part = PartFile(store.object_url(self._name(0)), resume_as)
             self._shards[0] = RecordWriter(self._part, compression)
         self.elements = 0 if self._part is None else self._part.elements
@@ -127,9 +137,8 @@ class _Writer:
         structure, leaves = structure_and_leaves(spec)
         if chunk.structure != structure:
             raise structure.difference(chunk.structure, 0)
+        _check_has_values(spec, leaves)
         self.elements += len(chunk)
-        if not leaves:
-            return
         self._waiting.append((chunk, shards))
         self._waiting_bytes += memory_of(chunk)
         # Nothing but empty lists so far, which have the dtype of what comes behind them.

@@ -208,7 +208,7 @@ def _leaf_message(spec: LeafSpec) -> bytes:
         dtype = number_of_dtype(spec.dtype)
     except ValueError as error:
         raise ElementError(f"{spec} cannot be saved for TensorFlow: {error}; map it") from error
-    shape = _shape_message(spec.shape)
+    shape = _shape_message(spec.open_shape if isinstance(spec, RaggedTensorSpec) else spec.shape)
     if isinstance(spec, TensorSpec):
         name = b"" if spec.name is None else bytes_field(1, spec.name.encode())
         return bytes_field(_TENSOR, name + bytes_field(2, shape) + number_field(3, dtype))

@@ -145,7 +145,8 @@ def _leaf(name: str, spec: LeafSpec) -> _Leaf:
     shape = spec.shape
     feature: FeatureDescription
     if is_untyped(spec) and shape == (0,):
-        # Of no kind, which readers take for a list of whatever type they are asked for.
+        # Of no kind, which readers take for a list of whatever type they are asked for. (So are the
+        # items of a Ragged without any.)
         feature = FixedLenSequenceFeature((), dtype, allow_missing=True)
         return _Leaf(name, feature, [name], lambda column: [[b""] * len(column)])
     if shape is not None and None not in shape:
@@ -223,7 +224,9 @@ def _ragged_leaf(name: str, spec: RaggedTensorSpec, dtype: str) -> _Leaf:
 
     def values(column: Column) -> list[list[bytes]]:
         rows = [_ragged_parts(leaf) for leaf in column_rows(column)]
-        return [[_feature(parts[place]) for parts in rows] for place in range(len(keys) + 1)]
+        lengths = [[_feature(parts[place + 1]) for parts in rows] for place in range(len(keys))]
+        items = [b"" if is_untyped(spec) else _feature(parts[0]) for parts in rows]
+        return [items, *lengths]
 
     return _Leaf(name, feature, [name, *keys], values)
 

@@ -73,6 +73,11 @@ class Kept:
         whole = self.manifest.spec
         return whole if self._keys is None else selected(whole, self._keys)
 
+    @property
+    def has_spec(self) -> bool:
+        """Whether the spec is known. Of no elements, none is told from that of ``None``."""
+        return self.manifest.spec is not None or self.manifest.elements > 0
+
     def project(self, keys: tuple[Any, ...]) -> Kept:
         """The same elements, which are dicts, with some of their entries only."""
         with self._lock:

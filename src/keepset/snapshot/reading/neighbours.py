@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from functools import partial
 from typing import Final, TypeVar
 
 from keepset.errors import CorruptSnapshotError, NewerFormatError
 from keepset.storage import Store
+from keepset.workers.threads import ThreadPool
 
 T = TypeVar("T")
 
@@ -29,5 +31,8 @@ def read_neighbours(root: Store, names: list[str], read: Callable[[Store], T]) -
     if not root.is_remote or len(names) < 2:
         return dict(filter(None, map(one, names)))
     # An object store takes as long to answer one question as many.
-    with ThreadPoolExecutor(_AT_ONCE, "keepset-neighbours") as pool:
-        return dict(filter(None, pool.map(one, names)))
+    # No executor, for those are refused to threads that go on when the main thread has ended.
+    with closing(ThreadPool()) as pool:
+        pool.reserve(_AT_ONCE)
+        tasks = [pool.submit(partial(one, name)) for name in names]
+        return dict(filter(None, (task.result() for task in tasks)))

@@ -12,7 +12,7 @@ from keepset.core.cached import cached_property
 from keepset.core.chunk import Chunk
 from keepset.core.cursor import Cursor, GatherCursor, Lookup, PositionCursor
 from keepset.core.dtypes import Array
-from keepset.core.node import Node, stage
+from keepset.core.node import Node, must_run, stage
 from keepset.core.run import Run
 from keepset.core.secrets import Mask
 from keepset.core.spec import Spec
@@ -38,7 +38,9 @@ class Replay(Node):
         kept = self.location.kept
         return kept if self.keys is None else kept.project(self.keys)
 
-    def project(self, keys: tuple[Any, ...]) -> Node:
+    def project(self, keys: tuple[Any, ...]) -> Node | None:
+        if not self.kept.has_spec:
+            return None
         selected(self.kept.spec, keys)
         return replace(self, keys=keys)
 
@@ -78,7 +80,7 @@ class Replay(Node):
         return kept.element
 
     def infer_spec(self, spec: Callable[[Node], Spec]) -> Spec:
-        return self.kept.spec
+        return self.kept.spec if self.kept.has_spec else must_run()
 
     def obstacle(self) -> str | None:
         return None

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from keepset.core.chunk import EMPTY, Chunk, concat
+from keepset.core.chunk_spec import chunk_spec
 from keepset.core.cursor import Marked
 from keepset.core.dtypes import Array
 from keepset.core.fingerprint import Difference
 from keepset.core.node import Node
 from keepset.core.run import draws_by_place, start
-from keepset.core.spec import common_supertype, spec_of
+from keepset.core.spec import common_supertype
 from keepset.errors import CorruptSnapshotError, ElementError, StateError
 from keepset.format.layout import Layout
 from keepset.format.log import Damaged, Log, LogState
@@ -71,7 +72,7 @@ def fill_damaged(
 def are_same(one: Chunk, other: Chunk) -> bool:
     """Whether two elements are the same to the last bit."""
     try:
-        layout = Layout(common_supertype([spec_of(chunk.rows[0]) for chunk in (one, other)]))
+        layout = Layout(common_supertype([chunk_spec(one), chunk_spec(other)]))
     except ElementError:
         return False
     return bool(layout.encode(one).serialize().equals(layout.encode(other).serialize()))

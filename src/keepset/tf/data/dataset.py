@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from keepset.core.cursor import State
 from keepset.core.iterate import DatasetIterator
+from keepset.core.node import name_of
 from keepset.dataset import Dataset as KeepsetDataset
 from keepset.dataset.base import node_of
 from keepset.dataset.tensorflow_files import TFRecordDataset as _Records
@@ -23,7 +24,7 @@ class OnTensors:
         if not callable(function):
             raise TypeError(f"a function is needed, not {type(function).__name__}")
         self.function = function
-        self.__name__ = getattr(function, "__name__", type(function).__name__)
+        self.__name__ = name_of(function)
 
     def __call__(self, *arguments: Any) -> Any:
         result = self.function(*map(tensored, arguments))
@@ -190,7 +191,7 @@ class _Generator:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
-        self.__name__ = getattr(function, "__name__", "generator")
+        self.__name__ = name_of(function)
 
     def __call__(self, *arguments: Any) -> Iterator[Any]:
         return map(_yielded, self.function(*arguments))
