@@ -470,7 +470,14 @@ def takes_away(path: Path, how: str) -> None:
     if how == "removed":
         shutil.rmtree(away, ignore_errors=True)  # a writer may still write to it
     elif how == "replaced by a file":
-        path.touch()
+        file = path.with_name("file")
+        file.touch()
+        while True:
+            try:
+                file.rename(path)
+                break
+            except IsADirectoryError:  # a writer has made the folder anew in between
+                shutil.rmtree(path.rename(f"{path}.anew"), ignore_errors=True)
 
 
 @pytest.mark.filterwarnings("ignore:.*not stored")
