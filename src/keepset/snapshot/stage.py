@@ -174,6 +174,7 @@ class _SnapshotCursor(Cursor):
         self._name: str | None = None  # the fingerprint under which elements are stored
         self._position = 0
         self._is_open = False
+        self._is_placed = False  # whether it is known what is stored
         self._starts_over = False
         self._kept: Kept | None = None  # what is there already, and is given first
         self._ahead: Reading | None = None  # of that
@@ -223,7 +224,7 @@ class _SnapshotCursor(Cursor):
             try:
                 self._decide()
             except StorageError as error:
-                if self._computing is not None or not self._node.goes_on_without(error):
+                if self._computing is not None or not self._may_go_on_without(error):
                     raise
                 self._go_on_without(error)
             self._check_draws()
@@ -231,6 +232,12 @@ class _SnapshotCursor(Cursor):
             for state in self._early_states:
                 state.update(self._place())
             self._early_states.clear()
+
+    def _may_go_on_without(self, error: StorageError) -> bool:
+        if not self._node.goes_on_without(error):
+            return False
+        # What is stored and cannot be read would be computed again, perhaps for days.
+        return self._is_placed or not self._begun().is_hidden_by(error)
 
     def _place(self) -> State:
         return {"fingerprint": self._name, "draws": self._draws_now() or self._drawn}
@@ -343,7 +350,7 @@ class _SnapshotCursor(Cursor):
             if self._name is not None:
                 self._identity.check_name(self._name)
         name, self._store, self._log, state = self._begun().place()
-        self._name = name
+        self._name, self._is_placed = name, True
         self._watch = Watch(self._store, self._node.expiry_s)
         return state
 

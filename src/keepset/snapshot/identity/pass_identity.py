@@ -7,6 +7,7 @@ was computed after a variable changed is never stored under the fingerprint from
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple, Protocol
@@ -21,7 +22,8 @@ from keepset.core.fingerprint import (
     facts_to_json,
     while_pass_runs,
 )
-from keepset.errors import FingerprintError, StateError
+from keepset.errors import FingerprintError, StateError, StorageError
+from keepset.format.commit import FOLDER
 from keepset.format.log import Log, LogState
 from keepset.snapshot.files.same_files import find_same
 from keepset.snapshot.files.sources import Sources
@@ -184,6 +186,20 @@ class PassIdentity:
         self._name = found.name
         return found
 
+    def is_hidden_by(self, error: StorageError) -> bool:
+        """Whether something is stored of this pipeline that an error keeps from being read.
+
+        A place that cannot even be asked for that is out of reach.
+        """
+        root = self._stage.root()
+        if root.is_remote and error.errno not in (errno.EACCES, errno.EPERM):
+            return False  # without asking again: the next answer may take as long to fail
+        try:
+            found = {name.split("/")[0] for name in root.names("")}
+            return self.fingerprint in found or bool(root.names(f"{self.fingerprint}/{FOLDER}"))
+        except StorageError:
+            return False
+
     def _by_name(self, root: Store) -> Place:
         """What is stored under one of its names, or the empty place of its own."""
         places = frozenset() if self._begun is None else self._begun.facts.places
@@ -326,6 +342,8 @@ class PassIdentity:
         """Let the next pass of this process find what this one has stored."""
         if self.is_disturbed:
             return  # the state is not what this pass alone has made of it
+        if self._name is None:
+            return  # the place was out of reach when the pass began: nothing of it is stored there
         for name in (moved.now, *moved.settled):
             if name is not None:
                 remember_alias(name, moved.places, self.name)
