@@ -1128,6 +1128,37 @@ def test_a_change_between_restoring_and_the_first_element_is_refused(
     assert values(ds) == list(range(9))
 
 
+@pytest.mark.parametrize("count", [10, 40])
+def test_a_change_in_a_resumed_pass_over_an_inner_snapshot_stops_nothing(
+    tmp_path: Path, user: Any, count: int
+) -> None:
+    """The inner snapshot is opened late, where the outer pass needs more than it had open."""
+
+    def several(x: Any) -> ks.Dataset:
+        return ks.Dataset.range(3).map(lambda y: y + x)
+
+    def dataset(place: Callable[[str], Any]) -> ks.Dataset:
+        inner = place("a")(ks.Dataset.range(count).map(user.scaled))
+        both = ks.Dataset.sample_from_datasets([ks.Dataset.range(count), inner], seed=3)
+        return place("c")(place("b")(both).interleave(several, cycle_length=2))
+
+    def stored() -> ks.Dataset:
+        return dataset(lambda name: lambda ds: ds.snapshot(tmp_path / name))
+
+    def computed() -> ks.Dataset:
+        return dataset(lambda name: lambda ds: ds)
+
+    expected = values(computed())
+    values(stored().take(4))
+    with pytest.warns(UserWarning, match=r"global SCALE: 1 -> 4.*not stored"):
+        seen = while_looping(stored(), lambda number: setattr(user, "SCALE", 4))
+    assert len(seen) == len(expected)
+    for scale in (1, 4):
+        user.SCALE = scale
+        for _ in range(2):
+            assert values(stored()) == values(computed())
+
+
 def test_a_snapshot_that_cannot_be_used_is_no_element_to_skip(tmp_path: Path) -> None:
     ds = ks.Dataset.range(3).snapshot(tmp_path, mode="read").ignore_errors()
     for _ in range(2):

@@ -347,7 +347,11 @@ class _SnapshotCursor(Cursor):
         if was_taken and not self._begun().is_current():
             # Something changed between then and now, when the functions begin to run.
             self._identity = self._node.begin_pass()
-            if self._name is not None:
+            if self._run.computes_anew:
+                # The name was right when the outer snapshot's pass was resumed. That pass warns of
+                # the change and stores nothing more, but its consumer still gets all elements.
+                self._drawn = None
+            elif self._name is not None:
                 self._identity.check_name(self._name)
         name, self._store, self._log, state = self._begun().place()
         self._name, self._is_placed = name, True
