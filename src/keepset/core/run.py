@@ -124,6 +124,11 @@ class Session:
         """Whether this is a pass over a pipeline that an element of another one stands for."""
         return self._outer is not None and self._outer.is_nested
 
+    def is_read_by(self, other: Session) -> bool:
+        """Whether stages of ``other`` read what this one gives, and no function opens it anew."""
+        outer = None if self.is_nested else self._outer
+        return outer is not None and (outer is other or outer.is_read_by(other))
+
     @property
     def computation(self) -> Session:
         """The session that computes what one snapshot stores, or that of the whole pass."""

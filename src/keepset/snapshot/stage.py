@@ -133,6 +133,10 @@ class SnapshotStage(Node):
             finds_blind=finds_blind,
         )
 
+    def snapshots_before(self) -> list[SnapshotStage]:
+        """The stages of this kind before this one, as far as no function opens them."""
+        return [node for node in self.parent.walk() if isinstance(node, SnapshotStage)]
+
     def begin_pass(self) -> PassIdentity:
         return PassIdentity(self)
 

@@ -79,7 +79,7 @@ class Computing:
     def watch(self, identity: PassIdentity) -> None:
         """Let a later pass of this process find what another process stores of this one."""
         self._identity = identity
-        identity.begin_computing()
+        identity.begin_computing(self._run.session)
 
     def keep(
         self,
@@ -91,7 +91,8 @@ class Computing:
         """Store what is computed from now on, as long as the identity of the pass holds."""
         self._pass, self._identity = first, identity
         self._stage, self._url = stage, url
-        identity.begin_computing()
+        # A function that names shards runs behind what an inner snapshot gives.
+        identity.begin_computing(None if stage.shard_func is not None else self._run.session)
 
     def read(self, position: int, max_rows: int) -> Chunk:
         """Elements from ``position`` on, which is never before the last one that was given."""
