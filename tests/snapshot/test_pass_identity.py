@@ -1100,6 +1100,32 @@ def test_a_state_of_other_batches_or_another_length_is_refused() -> None:
         ks.Dataset.range(200).batch(10).iterate(state)
 
 
+def test_a_state_of_other_stages_is_refused_by_their_names(tmp_path: Path) -> None:
+    def dataset(**settings: Any) -> ks.Dataset:
+        return ks.Dataset.range(9).map(lambda x: x + 1).snapshot(tmp_path, **settings)
+
+    iterator = iter(dataset())
+    next(iterator)
+    state = json.loads(json.dumps(iterator.state()))
+    iterator.close()
+    with pytest.raises(StateError, match=r"not the same \(since it was taken: prefetch added\)"):
+        dataset().prefetch(2).iterate(state)
+    with pytest.raises(StateError, match=r"not the same \(since it was taken: writable added\)"):
+        dataset(writable=True).iterate(state)
+    with pytest.raises(StateError, match=": filter added; snapshot, map removed"):
+        ks.Dataset.range(9).filter(lambda x: x > 1).iterate(state)
+    moved = ks.Dataset.range(9).snapshot(tmp_path).map(lambda x: x + 1)
+    with pytest.raises(StateError, match="in another order"):
+        moved.iterate(state)
+    del state["pipeline"]["kinds"]  # as states of earlier versions are
+    with pytest.raises(StateError, match="the stages are not the same; build"):
+        moved.iterate(state)
+    many = ks.Dataset.range(1)
+    for _ in range(200):
+        many = many.map(lambda x: x)
+    assert len(json.dumps(iter(many).state()["pipeline"])) < 200
+
+
 def test_a_state_of_a_pass_that_moves_a_memo_can_be_restored_at_once(tmp_path: Path) -> None:
     user = program(MOVING["memo dict"], START={}, calls=[])
     ds = ks.Dataset.range(9).map(user.function).snapshot(tmp_path, ignore=["global calls"])
