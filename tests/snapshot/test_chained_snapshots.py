@@ -188,6 +188,31 @@ def test_the_outer_snapshot_without_the_inner_one_has_elements_of_its_own(tmp_pa
         assert values(case.outer()) == replayed
 
 
+def test_an_inner_snapshot_that_passes_through_replays_nothing(tmp_path: Path) -> None:
+    case = Case(FUNCTIONS["counter"], BETWEEN["repeat"], tmp_path)
+
+    def outer(mode: str) -> list[Any]:
+        inner = ks.Dataset.range(COUNT).map(case.user.function)
+        inner = inner.snapshot(tmp_path / "inner", ignore=["global calls"], mode=mode)
+        return values(inner.repeat(2).snapshot(tmp_path / "outer", ignore=["global calls"]))
+
+    once = [1, 12, 23, 34, 45]
+    for mode, expected in (("passthrough", [*once, 6, 17, 28, 39, 50]), ("auto", once * 2)):
+        for _ in range(2):
+            assert outer(mode) == expected
+        case.begin_process()
+        assert outer(mode) == expected
+        case.begin_process()
+
+
+def test_explain_agrees_with_what_a_pass_does(case: Case) -> None:
+    assert not ks.explain(case.outer(), case.path / "outer").hit
+    values(case.outer())
+    assert ks.explain(case.outer(), case.path / "outer").hit
+    case.begin_process()
+    assert ks.explain(case.outer(), case.path / "outer").hit
+
+
 def test_two_inner_passes_at_once_disturb_the_outer_one_too(tmp_path: Path) -> None:
     case = Case(FUNCTIONS["counter"], lambda ds: ks.Dataset.zip((ds, ds)), tmp_path)
     with pytest.warns(UserWarning, match="another pass has run functions"):

@@ -163,7 +163,8 @@ class PassIdentity:
 
     def _replayed(self) -> list[str]:
         """What snapshots before this one were stored as before their functions moved state."""
-        begun = [PassIdentity(inner)._begun for inner in self._stage.snapshots_before()]
+        inner = [each for each in self._stage.snapshots_before() if each.mode in ("auto", "read")]
+        begun = [PassIdentity(each)._begun for each in inner]
         found = [alias_of(each.fingerprint, each.facts.places) for each in begun if each]
         return [name for name in found if name is not None]
 
