@@ -1100,6 +1100,32 @@ def test_a_state_of_other_batches_or_another_length_is_refused() -> None:
         ks.Dataset.range(200).batch(10).iterate(state)
 
 
+def test_a_state_of_other_stages_is_refused_by_their_names(tmp_path: Path) -> None:
+    def dataset(**settings: Any) -> ks.Dataset:
+        return ks.Dataset.range(9).map(lambda x: x + 1).snapshot(tmp_path, **settings)
+
+    iterator = iter(dataset())
+    next(iterator)
+    state = json.loads(json.dumps(iterator.state()))
+    iterator.close()
+    with pytest.raises(StateError, match=r"not the same \(since it was taken: prefetch added\)"):
+        dataset().prefetch(2).iterate(state)
+    with pytest.raises(StateError, match=r"not the same \(since it was taken: writable added\)"):
+        dataset(writable=True).iterate(state)
+    with pytest.raises(StateError, match=": filter added; snapshot, map removed"):
+        ks.Dataset.range(9).filter(lambda x: x > 1).iterate(state)
+    moved = ks.Dataset.range(9).snapshot(tmp_path).map(lambda x: x + 1)
+    with pytest.raises(StateError, match="in another order"):
+        moved.iterate(state)
+    del state["pipeline"]["kinds"]  # as states of earlier versions are
+    with pytest.raises(StateError, match="the stages are not the same; build"):
+        moved.iterate(state)
+    many = ks.Dataset.range(1)
+    for _ in range(200):
+        many = many.map(lambda x: x)
+    assert len(json.dumps(iter(many).state()["pipeline"])) < 200
+
+
 def test_a_state_of_a_pass_that_moves_a_memo_can_be_restored_at_once(tmp_path: Path) -> None:
     user = program(MOVING["memo dict"], START={}, calls=[])
     ds = ks.Dataset.range(9).map(user.function).snapshot(tmp_path, ignore=["global calls"])
@@ -1126,6 +1152,37 @@ def test_a_change_between_restoring_and_the_first_element_is_refused(
         next(again)
     user.SCALE = 1
     assert values(ds) == list(range(9))
+
+
+@pytest.mark.parametrize("count", [10, 40])
+def test_a_change_in_a_resumed_pass_over_an_inner_snapshot_stops_nothing(
+    tmp_path: Path, user: Any, count: int
+) -> None:
+    """The inner snapshot is opened late, where the outer pass needs more than it had open."""
+
+    def several(x: Any) -> ks.Dataset:
+        return ks.Dataset.range(3).map(lambda y: y + x)
+
+    def dataset(place: Callable[[str], Any]) -> ks.Dataset:
+        inner = place("a")(ks.Dataset.range(count).map(user.scaled))
+        both = ks.Dataset.sample_from_datasets([ks.Dataset.range(count), inner], seed=3)
+        return place("c")(place("b")(both).interleave(several, cycle_length=2))
+
+    def stored() -> ks.Dataset:
+        return dataset(lambda name: lambda ds: ds.snapshot(tmp_path / name))
+
+    def computed() -> ks.Dataset:
+        return dataset(lambda name: lambda ds: ds)
+
+    expected = values(computed())
+    values(stored().take(4))
+    with pytest.warns(UserWarning, match=r"global SCALE: 1 -> 4.*not stored"):
+        seen = while_looping(stored(), lambda number: setattr(user, "SCALE", 4))
+    assert len(seen) == len(expected)
+    for scale in (1, 4):
+        user.SCALE = scale
+        for _ in range(2):
+            assert values(stored()) == values(computed())
 
 
 def test_a_snapshot_that_cannot_be_used_is_no_element_to_skip(tmp_path: Path) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import errno
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import keepset as ks
+from keepset.errors import StorageError
 from keepset.format.log import Log
 from keepset.snapshot import beginning
 from keepset.snapshot.writing import first_pass
@@ -156,3 +157,82 @@ def test_a_pass_waits_with_growing_pauses_and_computes_little_meanwhile(
     # The chunks that wait are few, whatever the consumer would take.
     meanwhile = sum(first + 0.2 < at < last for at in computed)
     assert meanwhile < 5_000
+
+
+def pure() -> Callable[[Any], Any]:
+    return lambda x: x
+
+
+def counter() -> Callable[[Any], Any]:
+    calls = 0
+
+    def number(x: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        return x + 0 * calls
+
+    return number
+
+
+def vocabulary() -> Callable[[Any], Any]:
+    known: dict[int, int] = {}
+    return lambda x: known.setdefault(int(x), int(x))
+
+
+class Lazy:
+    weight: int | None = None
+
+    def __call__(self, x: Any) -> Any:
+        if self.weight is None:
+            self.weight = 1
+        return x * self.weight
+
+
+FUNCTIONS = [pure, counter, vocabulary, Lazy]
+
+
+def refuse_names(patch: pytest.MonkeyPatch, code: int, *, below: str = "") -> None:
+    """Let no folder be listed whose path has ``below`` in it."""
+    names = LocalStore.names
+
+    def refused(store: LocalStore, prefix: str) -> Any:
+        folder = f"{store.url}/{prefix}"
+        if below in folder:
+            raise failed("list", folder, OSError(code, "refused"))
+        return names(store, prefix)
+
+    patch.setattr(LocalStore, "names", refused)
+
+
+@pytest.mark.parametrize("make", FUNCTIONS)
+def test_a_place_out_of_reach_is_one_warning_whatever_functions_hold(
+    make: Callable[[], Callable[[Any], Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    function = make()
+    ds = ks.Dataset.range(5).map(function).snapshot(tmp_path)
+    with monkeypatch.context() as patch:
+        refuse_names(patch, errno.ECONNREFUSED)
+        with pytest.warns(UserWarning, match="not stored") as caught:
+            assert [int(x) for x in ds] == list(range(5))
+    assert len(caught) == 1
+    for _ in range(2):
+        assert [int(x) for x in ds] == list(range(5))
+
+
+@pytest.mark.parametrize("make", FUNCTIONS)
+def test_a_snapshot_that_is_there_and_cannot_be_read_is_an_error_whatever_functions_hold(
+    make: Callable[[], Callable[[Any], Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def dataset() -> ks.Dataset:
+        return ks.Dataset.range(5).map(make()).snapshot(tmp_path)
+
+    list(dataset())
+    with monkeypatch.context() as patch:
+        refuse_names(patch, errno.EACCES, below="/commits")
+        with pytest.raises(StorageError, match="refused"):
+            list(dataset())
+    with monkeypatch.context() as patch:
+        # Nothing says whether it is there.
+        refuse_names(patch, errno.EACCES)
+        with pytest.warns(UserWarning, match="not stored"):
+            assert [int(x) for x in dataset()] == list(range(5))

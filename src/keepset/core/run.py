@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack
 from contextvars import Context, copy_context
 from threading import Lock
@@ -84,6 +84,8 @@ class Session:
         # that began the pass. A thread enters a copy: no two threads can be in one context.
         self.context: Context = copy_context() if outer is None else outer.context
         self.draws: dict[str, list[int]] = {}
+        # Where stages have opened pipelines whose random stages draw from the seed of that one.
+        self.opened_random: set[str] = set()
         self._known = draws or {}
         self._sources: dict[str, Randomness] = {}
         self._resources: dict[object, Closable] = {}
@@ -99,6 +101,10 @@ class Session:
         session: Session | None = self
         while session is not None:
             session.unlike, session = session.unlike or found, session._outer
+
+    def note_opened_random(self, where: str) -> None:
+        """Note that the stage at a place has opened a pipeline that draws from its seed."""
+        self.opened_random.add(where)
 
     def _draw_all(self, node: Node, where: str) -> None:
         if node.randomness is not None:
@@ -123,6 +129,11 @@ class Session:
     def is_nested(self) -> bool:
         """Whether this is a pass over a pipeline that an element of another one stands for."""
         return self._outer is not None and self._outer.is_nested
+
+    def is_read_by(self, other: Session) -> bool:
+        """Whether stages of ``other`` read what this one gives, and no function opens it anew."""
+        outer = None if self.is_nested else self._outer
+        return outer is not None and (outer is other or outer.is_read_by(other))
 
     @property
     def computation(self) -> Session:
@@ -181,10 +192,18 @@ class _Nested(Session):
     """
 
     def __init__(
-        self, root: Node, key: tuple[int, ...], outer: Session | None, options: Options
+        self, root: Node, key: tuple[int, ...], within: Run | None, options: Options
     ) -> None:
-        self._key = key
+        self._key, self._within = key, within
+        outer = None if within is None else within.session
         super().__init__(root, outer=outer, options=options)
+        if any(map(_draws_unseeded, root.walk())):
+            self.note_opened_random("")
+
+    def note_opened_random(self, where: str) -> None:
+        # Its own draws come from the seed of the stage that opened it, whichever of them it is.
+        if self._within is not None:
+            self._within.session.note_opened_random(self._within.where)
 
     @property
     def is_nested(self) -> bool:
@@ -225,6 +244,10 @@ class _Below(Session):
     def computation(self) -> Session:
         return self
 
+    def note_opened_random(self, where: str) -> None:
+        super().note_opened_random(where)
+        self._within.session.note_opened_random(f"{self._within.where}{where}")
+
     def resource(self, key: object, make: Callable[[], R]) -> R:
         # Workers are those of the whole pass: a repetition uses the ones that are there.
         return self._within.session.resource(key, make)
@@ -239,13 +262,15 @@ class _Below(Session):
         return [seed, earlier]
 
 
-def _counted_places(node: Node, where: str = "", counted: str = "") -> Iterator[tuple[str, str]]:
-    """The place of each random stage, and the one it has if stages that do not count are left out.
+def _counted_places(
+    node: Node, where: str = "", counted: str = ""
+) -> Iterator[tuple[Node, str, str]]:
+    """Each random stage, its place, and the one it has if stages that do not count are left out.
 
     A stage with randomness of its own is never left out, so that no two of them share a place.
     """
     if node.randomness is not None:
-        yield where, counted
+        yield node, where, counted
     is_left_out = node.is_passed_over and node.randomness is None and len(node.inputs) == 1
     for i, parent in enumerate(node.inputs):
         yield from _counted_places(
@@ -253,15 +278,40 @@ def _counted_places(node: Node, where: str = "", counted: str = "") -> Iterator[
         )
 
 
+def _draws_unseeded(node: Node) -> bool:
+    """Whether a stage of an opened pipeline draws from the seed of the one that opened it."""
+    randomness = node.randomness
+    return randomness is not None and randomness.seed is None and not node.opens_pipelines
+
+
 def counted_draws(root: Node, draws: Mapping[str, list[int]]) -> dict[str, list[int]]:
     """Draws to be stored: by places that a prefetch, which may come and go, does not move."""
-    return {counted: list(draws[where]) for where, counted in _counted_places(root)}
+    return {counted: list(draws[where]) for _, where, counted in _counted_places(root)}
+
+
+def used_draws(
+    root: Node, draws: Mapping[str, list[int]], opened_random: Set[str]
+) -> dict[str, list[int]]:
+    """As :func:`counted_draws`, without stages that only open pipelines in which nothing draws.
+
+    A worker process does not say what is drawn in the pipelines that it opens.
+    """
+    return {
+        counted: list(draws[where])
+        for node, where, counted in _counted_places(root)
+        if not node.opens_pipelines or where in opened_random or _opens_elsewhere(node)
+    }
+
+
+def _opens_elsewhere(node: Node) -> bool:
+    parallelism = getattr(node, "parallelism", None)
+    return parallelism is not None and parallelism.executor == "process"
 
 
 def draws_by_place(root: Node, stored: Mapping[str, list[int]]) -> dict[str, list[int]]:
     """Stored draws by the places that the stages have in this pipeline."""
     places = _counted_places(root)
-    return {where: list(stored[counted]) for where, counted in places if counted in stored}
+    return {where: list(stored[counted]) for _, where, counted in places if counted in stored}
 
 
 class Run(NamedTuple):
@@ -318,7 +368,7 @@ def start(
 
 def start_nested(root: Node, within: Run, key: tuple[int, ...]) -> Run:
     """Begin a pass over a pipeline that an element of the run ``within`` stands for."""
-    session = _Nested(root, key, within.session, within.options)
+    session = _Nested(root, key, within, within.options)
     return Run(session, keeps_order=within.keeps_order, computes_anew=within.computes_anew)
 
 

@@ -7,10 +7,13 @@ compute is compared by the stages that store elements, which have a fingerprint.
 from __future__ import annotations
 
 import zlib
-from typing import Any
+from collections import Counter
+from typing import Any, Final
 
 from keepset.core.node import Node
 from keepset.errors import StateError
+
+_LONGEST_KINDS: Final = 500
 
 
 def outline_of(root: Node) -> dict[str, Any]:
@@ -18,8 +21,11 @@ def outline_of(root: Node) -> dict[str, Any]:
     nodes = list(root.walk())
     sizes = [getattr(node, "batch_size", None) for node in nodes]
     buffers = [getattr(node, "buffer_size", None) for node in nodes if node.randomness is not None]
+    kinds = ",".join(node.kind for node in nodes)
     return {
-        "stages": zlib.crc32(",".join(node.kind for node in nodes).encode()),
+        "stages": zlib.crc32(kinds.encode()),
+        # For the message of an error: thousands of joined data sets would make each state large.
+        "kinds": kinds if len(kinds) <= _LONGEST_KINDS else "",
         "batch_sizes": [size for size in sizes if isinstance(size, int)],
         "buffer_sizes": [size for size in buffers if isinstance(size, int)],
         "length": root.cardinality(),
@@ -45,7 +51,8 @@ def check_outline(root: Node, stored: Any) -> None:
     now = outline_of(root)
     if stored.get("stages") != now["stages"]:
         raise StateError(
-            "this state belongs to another pipeline: the stages are not the same; "
+            "this state belongs to another pipeline: the stages are not the same"
+            f"{_changed_kinds(stored.get('kinds'), now['kinds'])}; "
             "build the dataset as it was when the state was taken"
         )
     if stored.get("batch_sizes") != now["batch_sizes"]:
@@ -76,6 +83,16 @@ def has_other_workers(outline: dict[str, Any], stored: dict[str, Any]) -> bool:
     """
     now = outline["workers"]
     return bool(stored.get("workers", now) != now)  # states of older versions do not say
+
+
+def _changed_kinds(old: Any, new: str) -> str:
+    """Which stages came or went, as far as a state says it."""
+    if not (old and isinstance(old, str) and new):
+        return ""
+    before, now = Counter(old.split(",")), Counter(new.split(","))
+    gone, added = (", ".join(each.elements()) for each in (before - now, now - before))
+    found = [f"{added} added"] * bool(added) + [f"{gone} removed"] * bool(gone)
+    return f" (since it was taken: {'; '.join(found) or 'in another order'})"
 
 
 def other_workers() -> StateError:

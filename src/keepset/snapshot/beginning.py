@@ -150,8 +150,8 @@ class Beginning(NamedTuple):
 
     def _warn_of_shared_state(self) -> None:
         identity, url = self.identity.identity, self.node.root().url
-        if identity is None or not self.identity.has_own_state:
-            return
+        if identity is None or not self.identity.has_own_state or self.run.computes_anew:
+            return  # the outer snapshot has noted it: its stages are these and more
         change = note_computing(url, identity.facts)
         if change is not None:
             warn_user(shared_text(change, url))

@@ -17,7 +17,7 @@ from keepset.core.fingerprint.facts import digest_of
 from keepset.core.node import Node, stage
 from keepset.core.parameter import parameter, upstream
 from keepset.core.random import Randomness
-from keepset.core.run import Run
+from keepset.core.run import Run, draws_by_place
 from keepset.core.spec import Spec, is_compatible
 from keepset.core.warn import warn_user
 from keepset.errors import (
@@ -133,6 +133,10 @@ class SnapshotStage(Node):
             finds_blind=finds_blind,
         )
 
+    def snapshots_before(self) -> list[SnapshotStage]:
+        """The stages of this kind before this one, as far as no function opens them."""
+        return [node for node in self.parent.walk() if isinstance(node, SnapshotStage)]
+
     def begin_pass(self) -> PassIdentity:
         return PassIdentity(self)
 
@@ -174,6 +178,7 @@ class _SnapshotCursor(Cursor):
         self._name: str | None = None  # the fingerprint under which elements are stored
         self._position = 0
         self._is_open = False
+        self._is_placed = False  # whether it is known what is stored
         self._starts_over = False
         self._kept: Kept | None = None  # what is there already, and is given first
         self._ahead: Reading | None = None  # of that
@@ -182,7 +187,7 @@ class _SnapshotCursor(Cursor):
         self._reading: Nested | None = None  # what ``reader`` made of the kept elements
         self._reader_state: State | None = None
         self._version_draws: dict[str, list[int]] | None = None
-        self._drawn: str | None = None  # what stood for the seeds when a state was taken
+        self._drawn: Any = None  # the seeds when a state was taken, or what stands for them
         self._early_states: list[State] = []  # taken before it was decided what is stored
         run.session.on_close(self.close)
 
@@ -223,37 +228,61 @@ class _SnapshotCursor(Cursor):
             try:
                 self._decide()
             except StorageError as error:
-                if self._computing is not None or not self._node.goes_on_without(error):
+                if self._computing is not None or not self._may_go_on_without(error):
                     raise
                 self._go_on_without(error)
             self._check_draws()
+            if self._run.computes_anew:
+                self._note_replayed_draws()
             # Their holder has read on from there: what they are states of is known by now.
             for state in self._early_states:
                 state.update(self._place())
             self._early_states.clear()
 
+    def _may_go_on_without(self, error: StorageError) -> bool:
+        if not self._node.goes_on_without(error):
+            return False
+        # What is stored and cannot be read would be computed again, perhaps for days.
+        return self._is_placed or not self._begun().is_hidden_by(error)
+
     def _place(self) -> State:
         return {"fingerprint": self._name, "draws": self._draws_now() or self._drawn}
 
+    def _note_replayed_draws(self) -> None:
+        """Let an outer snapshot know of seeds that what is replayed here depends on."""
+        draws, start = self._draws_now(), self._run.input(0).where
+        for place in self._run.session.draws if draws is None else ():
+            if place.startswith(start):
+                self._run.session.note_opened_random(place)
+        for place in draws_by_place(self._node.parent, draws or {}):
+            self._run.session.note_opened_random(f"{start}{place}")
+
     def _check_draws(self) -> None:
         """Refuse to go on in an order that another seed has drawn."""
-        if self._drawn is not None and self._drawn != self._draws_now():
+        drawn, now = self._drawn, self._draws_now()
+        if isinstance(drawn, str):  # a state of an earlier version of the library
+            is_same = drawn == self._digest_of_draws()
+        elif drawn and now is not None:
+            # What is not among them now is known to make no difference.
+            is_same = all(now.get(place, each) == each for place, each in drawn.items())
+        else:
+            is_same = not drawn
+        if not is_same:
             raise StateError(
                 f"this state was taken of {self._node.title} while a random stage before it had "
                 "drawn another seed than that of the elements that are stored now, so that a "
                 "position is another element; give the stage a seed, or begin a new pass"
             )
 
-    def _draws_now(self) -> str | None:
-        """What stands for the seeds of the stages before, once it is known which they are."""
-        draws: dict[str, list[int]] | None
-        if self._computing is not None:
-            draws = self._computing.draws
-        elif self._follows is not None:
-            draws = _draws_of(self._follows)
-        else:
-            draws = self._version_draws
+    def _digest_of_draws(self) -> str | None:
+        draws = self._draws_now() if self._computing is None else self._computing.draws
         return str(digest_of(json.dumps(draws, sort_keys=True).encode()).hex()) if draws else None
+
+    def _draws_now(self) -> dict[str, list[int]] | None:
+        """The seeds that the elements depend on, once it is known which they are."""
+        if self._computing is not None:
+            return self._computing.used_draws
+        return self._version_draws if self._follows is None else _draws_of(self._follows)
 
     def _decide(self) -> None:
         mode = self._node.mode
@@ -340,10 +369,14 @@ class _SnapshotCursor(Cursor):
         if was_taken and not self._begun().is_current():
             # Something changed between then and now, when the functions begin to run.
             self._identity = self._node.begin_pass()
-            if self._name is not None:
+            if self._run.computes_anew:
+                # The name was right when the outer snapshot's pass was resumed. That pass warns of
+                # the change and stores nothing more, but its consumer still gets all elements.
+                self._drawn = None
+            elif self._name is not None:
                 self._identity.check_name(self._name)
         name, self._store, self._log, state = self._begun().place()
-        self._name = name
+        self._name, self._is_placed = name, True
         self._watch = Watch(self._store, self._node.expiry_s)
         return state
 

@@ -7,8 +7,10 @@ which may have changed it as well: it counts.
 
 from __future__ import annotations
 
+import os
 import threading
 import weakref
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, suppress
 from typing import Any, Final, NamedTuple
@@ -28,13 +30,15 @@ _MOST: Final = 1_000
 _TRIES: Final = 5
 
 
-class _Thread(threading.local):
-    """How many passes run functions in a thread: one may read from the snapshot of another."""
+# How many passes run functions in each thread. One may read from the snapshot of another, also in
+# a thread of its own.
+_running: Counter[int] = Counter()
+os.register_at_fork(after_in_child=_running.clear)
 
-    passes = 0
 
-
-_thread = _Thread()
+def functions_run() -> bool:
+    """Whether some pass of this process runs functions at this moment."""
+    return bool(_running)
 
 
 class _Empty(NamedTuple):
@@ -83,11 +87,14 @@ class EmptyCaches:
 
     def begin_functions(self) -> None:
         """Note that functions of the pipeline begin to run."""
-        _thread.passes += 1
+        _running[threading.get_ident()] += 1
 
     def end_functions(self) -> None:
         """Note that they are done, and how the values are that they have made."""
-        _thread.passes -= 1
+        thread = threading.get_ident()
+        _running[thread] -= 1
+        if _running[thread] <= 0:
+            del _running[thread]
         if self._has_any and self._has_filled():
             self.note_made()
 
@@ -105,11 +112,12 @@ class EmptyCaches:
 
         Args:
             in_background: Whether functions run also while the consumer does. Then nothing tells
-                who has made a value, and it is taken as it is.
+                who has made a value, and it is taken as it is; so it is while another pass runs
+                functions, which may read from this one.
         """
         if not self._has_filled():
             return
-        if in_background or _thread.passes:
+        if in_background or functions_run():
             self.note_made()
             return
         for owner, name, _, _ in self._filled():

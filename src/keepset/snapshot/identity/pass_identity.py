@@ -7,8 +7,10 @@ was computed after a variable changed is never stored under the fingerprint from
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any, Final, NamedTuple, Protocol
 from weakref import WeakSet
 
@@ -19,9 +21,13 @@ from keepset.core.fingerprint import (
     counting_results,
     differences,
     facts_to_json,
+    functions_run,
     while_pass_runs,
 )
-from keepset.errors import FingerprintError, StateError
+from keepset.core.fingerprint.facts import digest_of
+from keepset.core.run import Session
+from keepset.errors import FingerprintError, StateError, StorageError
+from keepset.format.commit import FOLDER
 from keepset.format.log import Log, LogState
 from keepset.snapshot.files.same_files import find_same
 from keepset.snapshot.files.sources import Sources
@@ -54,6 +60,9 @@ class StoringStage(Protocol):
 
     @property
     def looks(self) -> Looks: ...
+
+    def snapshots_before(self) -> Sequence[StoringStage]:
+        """The stages of this kind before this one, as far as no function opens them."""
 
     def identify(self, looks: Looks | None = None, *, spelled_out: bool = True) -> Identity:
         """The identity that the stages before have now."""
@@ -100,8 +109,14 @@ class PassIdentity:
         self._stage = stage
         self.moment = Moment()
         self._caches = EmptyCaches()
-        self._begun = None if stage.fingerprint is not None else self._taken(self.moment)
+        # Where it begins inside of another pass, whose functions run by now, they have made what
+        # caches hold that were empty.
+        with while_pass_runs() if functions_run() else nullcontext():
+            self._begun = None if stage.fingerprint is not None else self._taken(self.moment)
         self._settled: Identity | None = None
+        self._fingerprint = self._own_fingerprint()
+        self._session: Session | None = None
+        self._inner: set[str] = set()  # of the passes that it has read, the digests without state
         self._name: str | None = stage.fingerprint
         self._process = os.getpid()
         # Whether another pass has moved state that the functions of this one use.
@@ -114,11 +129,12 @@ class PassIdentity:
 
     def __getstate__(self) -> dict[str, Any]:
         # Memory of another process says nothing of this one's.
-        return {"_begun": self._begun, "_settled": self._settled, "_name": self._name}
+        names = "_begun", "_settled", "_name", "_fingerprint"
+        return {name: self.__dict__[name] for name in names}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, moment=Moment(), _process=os.getpid(), is_disturbed=False)
-        self._caches = EmptyCaches()
+        self._caches, self._session, self._inner = EmptyCaches(), None, set()
 
     @property
     def identity(self) -> Identity | None:
@@ -127,10 +143,35 @@ class PassIdentity:
 
     @property
     def fingerprint(self) -> str:
-        if self._begun is not None:
+        """What is computed now is stored under it."""
+        return self._fingerprint
+
+    def _own_fingerprint(self) -> str:
+        """The user's; or that of the stages, and of what snapshots before this one replay here.
+
+        Such a one may stand for what its functions computed before they moved their state. That
+        is not what a process computes whose functions begin with the state as it is now.
+        """
+        if self._begun is None:
+            assert self._stage.fingerprint is not None
+            return self._stage.fingerprint
+        replayed = self._replayed() if self.has_own_state else []
+        if not replayed:
             return self._begun.fingerprint
-        assert self._stage.fingerprint is not None
-        return self._stage.fingerprint
+        parts = [name.encode() for name in (self._begun.fingerprint, *replayed)]
+        return digest_of(b"replays", *parts).hex()
+
+    @property
+    def _is_of_stages(self) -> bool:
+        """Whether another process has the same fingerprint, as nothing else is in it."""
+        return self._begun is not None and self.fingerprint == self._begun.fingerprint
+
+    def _replayed(self) -> list[str]:
+        """What snapshots before this one were stored as before their functions moved state."""
+        inner = [each for each in self._stage.snapshots_before() if each.mode in ("auto", "read")]
+        begun = [PassIdentity(each)._begun for each in inner]
+        found = [alias_of(each.fingerprint, each.facts.places) for each in begun if each]
+        return [name for name in found if name is not None]
 
     @property
     def facts(self) -> dict[str, Any] | None:
@@ -171,7 +212,7 @@ class PassIdentity:
             and other._begun.facts.fixed == facts.fixed
             and not other._begun.facts.places.isdisjoint(facts.places)
         ]
-        return {alias_of(self.fingerprint, facts.places), *shared}
+        return {alias_of(self._begun.fingerprint, facts.places), *shared}
 
     # Where:
 
@@ -184,11 +225,25 @@ class PassIdentity:
         self._name = found.name
         return found
 
+    def is_hidden_by(self, error: StorageError) -> bool:
+        """Whether something is stored of this pipeline that an error keeps from being read.
+
+        A place that cannot even be asked for that is out of reach.
+        """
+        root = self._stage.root()
+        if root.is_remote and error.errno not in (errno.EACCES, errno.EPERM):
+            return False  # without asking again: the next answer may take as long to fail
+        try:
+            found = {name.split("/")[0] for name in root.names("")}
+            return self.fingerprint in found or bool(root.names(f"{self.fingerprint}/{FOLDER}"))
+        except StorageError:
+            return False
+
     def _by_name(self, root: Store) -> Place:
         """What is stored under one of its names, or the empty place of its own."""
-        places = frozenset() if self._begun is None else self._begun.facts.places
-        may_replay = self._stage.mode in ("auto", "read")
-        alias = alias_of(self.fingerprint, places) if may_replay else None
+        alias = None
+        if self._begun is not None and self._stage.mode in ("auto", "read"):
+            alias = alias_of(self._begun.fingerprint, self._begun.facts.places)
         if alias is not None:
             found = _place(root, alias)
             # What is missing there cannot be computed: functions hold other state by now.
@@ -199,6 +254,8 @@ class PassIdentity:
 
     def _by_content(self, root: Store) -> Place | None:
         if self._begun is None or self._stage.mode not in ("auto", "read"):
+            return None
+        if not self._is_of_stages:
             return None
         facts = self._begun.facts
         may_have_settled = facts.firm != facts.fixed or facts.counts_results
@@ -269,7 +326,7 @@ class PassIdentity:
             begun.firm,
             settled.facts.fixed,
         ):
-            names = [settled.fingerprint]
+            names = [settled.fingerprint] if self._is_of_stages else []
             return Moved(settled=names, now=now.fingerprint, places=now.facts.places)
         described = self._now(thorough, spelled_out=True).facts
         return Moved(differences(begun, described, name=begun.kind), now=now.fingerprint)
@@ -294,10 +351,17 @@ class PassIdentity:
         now = self._taken(self.moment, spelled_out=False)
         return now.facts.digest == self._begun.facts.digest
 
-    def begin_computing(self) -> None:
-        """Let other passes of this process know of this one, if functions move their state."""
+    def begin_computing(self, session: Session | None) -> None:
+        """Let other passes of this process know of this one, if functions move their state.
+
+        Args:
+            session: The one that computes the elements; None if more functions than its own run.
+        """
+        self._session = session
         self._caches.note_made()  # to go on behind what is stored, functions have run
         if self.has_own_state:
+            for other in self._sharing():
+                other._note_inner(self)
             _moving.add(self)
 
     def end_computing(self) -> None:
@@ -307,13 +371,37 @@ class PassIdentity:
         """Note that functions are about to run, and may move state that other passes share."""
         if not self.has_own_state or self._begun is None:
             return
-        places, process = self._begun.facts.places, os.getpid()
-        for other in list(_moving):
-            begun = other._begun
-            if other is self or other._process != process or begun is None:
-                continue
-            if not places.isdisjoint(begun.facts.places):
+        for other in self._sharing():
+            if not (self._reads(other) or other._reads(self)):
                 other.is_disturbed = True
+
+    def _sharing(self) -> list[PassIdentity]:
+        """The other passes under way whose functions use state that those of this one move."""
+        assert self._begun is not None
+        places, process = self._begun.facts.places, os.getpid()
+        return [
+            other
+            for other in list(_moving)
+            if other is not self
+            and other._process == process
+            and other._begun is not None
+            and not places.isdisjoint(other._begun.facts.places)
+        ]
+
+    def _note_inner(self, inner: PassIdentity) -> None:
+        if not self._reads(inner):
+            return
+        assert inner._begun is not None
+        fixed = inner._begun.facts.fixed
+        if fixed in self._inner:
+            # It is computed twice, as in a repetition, and not replayed as it usually would be.
+            self.is_disturbed = True
+        self._inner.add(fixed)
+
+    def _reads(self, other: PassIdentity) -> bool:
+        """Whether this pass stores what it gets from another one: functions run once for both."""
+        mine, given = self._session, other._session
+        return mine is not None and given is not None and given.is_read_by(mine)
 
     def changed_files(self) -> list[str]:
         """The local files that do not stand as they did when the pass began."""
@@ -326,6 +414,8 @@ class PassIdentity:
         """Let the next pass of this process find what this one has stored."""
         if self.is_disturbed:
             return  # the state is not what this pass alone has made of it
+        if self._name is None:
+            return  # the place was out of reach when the pass began: nothing of it is stored there
         for name in (moved.now, *moved.settled):
             if name is not None:
                 remember_alias(name, moved.places, self.name)

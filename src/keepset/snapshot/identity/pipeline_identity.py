@@ -169,6 +169,10 @@ def _is_passed_over(node: Node, is_read_again: bool) -> bool:
     return node.is_passed_over and not (is_read_again and isinstance(node, Cache))
 
 
+def _may_replay(node: Node) -> bool:
+    return node.kind == "snapshot" and getattr(node, "mode", None) != "passthrough"
+
+
 def uses_state_of(root: Node, inner: Node) -> bool:
     """Whether functions of stages behind ``inner`` reach what functions before it write."""
     before = set(inner.walk())
@@ -227,6 +231,8 @@ class _Walk:
 
     def _add(self, node: Node) -> Callable[[list[Facts]], Facts]:
         while _is_passed_over(node, node in self._again):
+            if node in self._again and _may_replay(node):
+                return self._add_read_again(node)
             [node] = node.inputs
         listing = self._looks.files_of(node)
         if listing is not None:
@@ -246,6 +252,18 @@ class _Walk:
                 label = facts.kind if len(parents) == 1 else f"input {i}, {facts.kind}"
                 labelled.append((label, facts))
             return combine(node.kind, self._mask.text(node.title), labelled)
+
+        return make
+
+    def _add_read_again(self, node: Node) -> Callable[[list[Facts]], Facts]:
+        """A snapshot that is read again: functions with own state would have gone on from there."""
+        parent = self._add(node.inputs[0])
+
+        def make(found: list[Facts]) -> Facts:
+            facts = parent(found)
+            if not facts.places:
+                return facts
+            return combine(node.kind, node.kind, [(facts.kind, facts)])
 
         return make
 

@@ -15,7 +15,7 @@ from keepset.core.cursor import Marked
 from keepset.core.dtypes import Array
 from keepset.core.node import Node
 from keepset.core.pace import Pace
-from keepset.core.run import Run, counted_draws, start_below
+from keepset.core.run import Run, counted_draws, start_below, used_draws
 from keepset.core.spec import Spec
 from keepset.core.warn import warn_user
 from keepset.errors import StateError, StorageError, WorkerDiedError
@@ -61,6 +61,7 @@ class Computing:
     ) -> None:
         self._node, self._run, self._upstream = node, run, upstream
         self._position = position
+        self._has_prefix = position > 0
         self._types = TypesSoFar(before)
         self._pace = Pace(node.may_run_ahead)
         self._in_background = any(map(_runs_in_background, node.walk()))
@@ -79,7 +80,7 @@ class Computing:
     def watch(self, identity: PassIdentity) -> None:
         """Let a later pass of this process find what another process stores of this one."""
         self._identity = identity
-        identity.begin_computing()
+        identity.begin_computing(self._run.session)
 
     def keep(
         self,
@@ -91,7 +92,8 @@ class Computing:
         """Store what is computed from now on, as long as the identity of the pass holds."""
         self._pass, self._identity = first, identity
         self._stage, self._url = stage, url
-        identity.begin_computing()
+        # A function that names shards runs behind what an inner snapshot gives.
+        identity.begin_computing(None if stage.shard_func is not None else self._run.session)
 
     def read(self, position: int, max_rows: int) -> Chunk:
         """Elements from ``position`` on, which is never before the last one that was given."""
@@ -213,7 +215,7 @@ class Computing:
         if changed:
             self._withdraw(first, changed_text(changed, self._url))
             return
-        first.complete(self.draws, moved.settled)
+        first.complete(self.used_draws, moved.settled)
         if first.removed is not None:
             self._leave(first)
             return
@@ -272,6 +274,14 @@ class Computing:
     def draws(self) -> dict[str, list[int]]:
         """The seeds of the stages before the snapshot, by places that are to be stored."""
         return counted_draws(self._node, self._run.session.draws)
+
+    @property
+    def used_draws(self) -> dict[str, list[int]]:
+        """Those of them that the elements so far depend on, or may depend on."""
+        if self._has_prefix:
+            return self.draws  # nobody knows what the earlier pass has used
+        session = self._run.session
+        return used_draws(self._node, session.draws, session.opened_random)
 
     def _stop_keeping(self, commit: bool) -> None:
         first, self._pass = self._pass, None
