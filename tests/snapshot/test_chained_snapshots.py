@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import functools
 import types
 import warnings
 from collections.abc import Callable, Iterator
@@ -253,3 +254,22 @@ def test_what_is_computed_twice_as_it_is_not_stored_is_not_stored_behind_that(
     assert any("another pass has run functions" in str(each.message) for each in caught)
     case.begin_process()
     assert values(case.outer()) == [1, 12, 23, 34, 45] * 2
+
+
+@pytest.mark.parametrize("workers", [None, 2])
+def test_a_cache_that_is_filled_before_an_inner_snapshot_begins_is_the_functions_own(
+    tmp_path: Path, workers: int | None
+) -> None:
+    @functools.cache
+    def table() -> list[int]:
+        return [2 * i for i in range(50)]
+
+    def looked_up(x: Any) -> Any:
+        return x + table()[int(x)]
+
+    numbers = ks.Dataset.range(3)
+    one = numbers.map(looked_up, num_parallel_calls=workers)
+    two = numbers.map(looked_up).snapshot(tmp_path / "inner")
+    ds = ks.Dataset.zip((one, two)).map(lambda p, q: p + q).snapshot(tmp_path / "outer")
+    for _ in range(2):  # a warning is an error
+        assert [int(x) for x in ds] == [0, 6, 12]
