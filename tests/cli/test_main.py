@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -230,6 +231,17 @@ def test_the_installed_command_is_the_same() -> None:
     done = subprocess.run([sys.executable, "-c", program, "--version"], capture_output=True)
     assert done.stdout.decode() == answer("--version")
     assert module == "keepset.__main__"
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_a_stream_that_is_closed_gets_nothing(tmp_path: Path, closed: str) -> None:
+    numbers(3).save(tmp_path / "a")
+    for path, code in ((tmp_path / "a", 0), (tmp_path / "b", 3)):
+        command = shlex.join([sys.executable, "-m", "keepset", "inspect", str(path)])
+        done = subprocess.run(f"{command} {closed}", shell=True, capture_output=True, text=True)
+        assert done.returncode == code
+        assert "Traceback" not in done.stderr
+        assert done.stderr.startswith("error: ") == (code == 3 and closed == ">&-")
 
 
 @pytest.mark.skipif(os.getuid() == 0, reason="root may read everything")
