@@ -215,3 +215,18 @@ def test_a_save_says_what_can_be_compared(tmp_path: Path) -> None:
     assert "keepset diff compares its elements" in " ".join(
         answer("explain", tmp_path / "kept").split()
     )
+
+
+@pytest.mark.parametrize(
+    ("ending", "code"),
+    [
+        ("sys.exit(0)", "0"),
+        ("sys.exit('done')", "'done'"),
+        ("argparse.ArgumentParser().parse_args(['--more'])", "2"),
+    ],
+)
+def test_a_file_that_ends_the_program_is_no_answer(script: Path, ending: str, code: str) -> None:
+    script.write_text(f"import argparse, sys\n{script.read_text()}\n{ending}\n")
+    said = complaint("explain", script.parent / "kept", f"{script}:dataset").splitlines()[-1]
+    assert said.startswith(f"error: {script} ended itself with sys.exit({code}); put what only")
+    assert said.endswith('under if __name__ == "__main__":')

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -194,17 +195,20 @@ def test_an_interrupted_command_ends_with_130(tmp_path: Path) -> None:
         assert slow.stderr.read() == "interrupted\n"
 
 
-@pytest.mark.parametrize("is_ignored", [False, True])
+# The library itself imports NumPy, and the command line Click.
+@pytest.mark.parametrize(
+    ("imported", "is_ignored"), [("numpy", False), ("click", False), ("click", True)]
+)
 def test_a_command_interrupted_while_it_imports_ends_with_130(
-    tmp_path: Path, is_ignored: bool
+    tmp_path: Path, imported: str, is_ignored: bool
 ) -> None:
     """Unless what started it has it ignore interrupts, as for a job in the background."""
     began = tmp_path / "began"
-    (tmp_path / "click.py").write_text(
+    (tmp_path / f"{imported}.py").write_text(
         f"import pathlib, time\npathlib.Path({str(began)!r}).touch()\n"
         f"time.sleep({1 if is_ignored else 60})\nraise SystemExit(7)\n"
     )
-    command = [sys.executable, "-m", "keepset", "ls", str(tmp_path)]
+    command = [sys.executable, "-c", installed_command(), "ls", str(tmp_path)]
     paths = [str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     before = signal.signal(signal.SIGINT, signal.SIG_IGN) if is_ignored else None
@@ -222,14 +226,29 @@ def test_a_command_interrupted_while_it_imports_ends_with_130(
         assert slow.stderr.read() == ("" if is_ignored else "interrupted\n")
 
 
-def test_the_installed_command_is_the_same() -> None:
+def installed_command() -> str:
+    """What pip writes into the script ``keepset``."""
     project = Path(__file__).parents[2] / "pyproject.toml"
     named = tomllib.loads(project.read_text())["project"]["scripts"]["keepset"]
     module, _, function = named.partition(":")
-    program = f"import sys; from {module} import {function}; sys.exit({function}())"
-    done = subprocess.run([sys.executable, "-c", program, "--version"], capture_output=True)
+    return f"import sys; from {module} import {function}; sys.exit({function}())"
+
+
+def test_the_installed_command_is_the_same() -> None:
+    command = [sys.executable, "-c", installed_command(), "--version"]
+    done = subprocess.run(command, capture_output=True)
     assert done.stdout.decode() == answer("--version")
-    assert module == "keepset.__main__"
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_a_stream_that_is_closed_gets_nothing(tmp_path: Path, closed: str) -> None:
+    numbers(3).save(tmp_path / "a")
+    for path, code in ((tmp_path / "a", 0), (tmp_path / "b", 3)):
+        command = shlex.join([sys.executable, "-m", "keepset", "inspect", str(path)])
+        done = subprocess.run(f"{command} {closed}", shell=True, capture_output=True, text=True)
+        assert done.returncode == code
+        assert "Traceback" not in done.stderr
+        assert done.stderr.startswith("error: ") == (code == 3 and closed == ">&-")
 
 
 @pytest.mark.skipif(os.getuid() == 0, reason="root may read everything")

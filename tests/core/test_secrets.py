@@ -140,6 +140,13 @@ TEMPLATES = [
     "curl -H 'Authorization: Token @@' http://host",
     'curl -H "X-Api-Key: @@" http://host',
     "curl -u bob:@@ http://host",
+    "curl -s --proxy-user=bob:@@ http://host",
+    "sshpass -p @@ ssh host",
+    "mysql -uroot -p@@ db",
+    "mariadb-dump -p'@@' db",
+    "redis-cli -h host -a @@ ping",
+    "bob:@@@db.example.org",
+    "connect to bob:@@@localhost:5432, please",
     "Cookie: sessionid=@@; path=/",
     "Set-Cookie: sid=@@; HttpOnly",
     "password = @@",
@@ -198,6 +205,7 @@ KEYS = [
     ),
     *(("1//0g", _MIXED), ("dp.pt.", _MIXED), ("figd_", _MIXED), ("pul-", _HEX)),
     *(("NRAK-", _MIXED.upper()), ("glsa_", _MIXED), ("sntrys_", _MIXED), ("rubygems_", _HEX)),
+    *(("tvly-dev-", _MIXED), ("wandb_v1_", _MIXED)),
     *(("ntn_", _MIXED), ("apify_api_", _MIXED), ("phc_", _MIXED), ("key-", _HEX[:32])),
 ]
 
@@ -217,6 +225,9 @@ TEXTS = [
     ("user: bob\npassword: hunter2\n", "hunter2"),
     ("psql --password=hunter -U bob", "hunter"),
     ("Bearer abc.def-123", "abc.def-123"),
+    ("Bearer correct-horse-battery", "correct-horse-battery"),
+    ("bob:hunter2@db.example.org", "bob:hunter2"),
+    ("bob:hunter@10.0.0.1:80", "bob:hunter"),
     ("Authorization: Basic Ym9iOmh1bnRlcjI=", "Ym9iOmh1bnRlcjI="),
     ("id AKIAIOSFODNN7EXAMPLE", "AKIAIOSFODNN7EXAMPLE"),
     ("ghp_" + "a1B2" * 9, "ghp_" + "a1B2" * 9),
@@ -284,6 +295,14 @@ def test_secrets_are_found_by_their_shape(text: str, secret: str) -> None:
         "MLP(1//0, dp.pt.x) and dp.pt.something_that_is_no_key",
         "tokens: ['a', 'B1'], keys: [layer1.conv2b]",
         "SELECT token FROM words WHERE key = 'Name'",
+        "label:a@b and 12:30@c.com",
+        "Bob:bob@example.com, alice:alice42@example.com; owner:jsmith42@example.com",
+        "mailto:bob1@mail.example.com From:bob1@mail.example.com",
+        "npm:react@17.0.2 model:bert2@torch.hub image:1.25@sha256:0123",
+        "Bearer authentication",
+        "curl -u bob https://host and curl https://host -o file",
+        "mysql -u root -p db and mysql -P3306 --protocol=tcp",
+        "redis-cli -h host",
     ],
 )
 def test_other_texts_stay(text: str) -> None:
@@ -343,6 +362,48 @@ def test_what_follows_an_option_in_a_list_is_hidden() -> None:
     assert secret_texts(command) == {"hunter2"}
     columns = ["user", "password", "Email1"]
     assert Mask().value(columns) == columns
+
+
+@pytest.mark.parametrize(
+    ("command", "secret"),
+    [
+        (["curl", "-u", "bob:hunter2", "https://host"], "bob:hunter2"),
+        (["/usr/bin/curl", "--user", "bob:hunter2"], "bob:hunter2"),
+        (["curl", "-H", "a 'b' -u c:d", "--user=bob:hun ter2'"], "bob:hun ter2'"),
+        (["mysql", "-uroot", "-phunter2", "db"], "hunter2"),
+        (["sshpass", "-p", "hunter2", "ssh", "host"], "hunter2"),
+        (["redis-cli", "-p", "6379", "-a", "hunter2"], "hunter2"),
+    ],
+)
+def test_secrets_are_found_in_the_words_of_a_command(command: list[str], secret: str) -> None:
+    shown = [word.replace(secret, placeholder(secret)) for word in command]
+    for value in (command, tuple(command), [word.encode() for word in command]):
+        assert secret_texts(value) == {secret}
+        assert [*map(_text, Mask().value(value))] == shown
+        assert type(Mask().value(value)) is type(value)
+        assert Mask().value(Mask().value(value)) == Mask().value(value)
+    masked = masked_source(f"lambda x: run({command!r})")
+    assert masked.text == f"lambda x: run({shown!r})"
+
+
+def _text(word: str | bytes) -> str:
+    return word.decode() if isinstance(word, bytes) else word
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["curl", "-u", "bob", "https://host", "-o", "a:b"],
+        ["mysql", "-p", "db", "-P3306"],
+        ["redis-cli", "-h", "host"],
+        ["words", "-u", "bob:hunter2", "-p", "8080"],
+    ],
+)
+def test_other_words_of_commands_stay(command: list[str]) -> None:
+    assert secret_texts(command) == set()
+    assert Mask().value(command) is command
+    source = f"lambda x: run({command!r})"
+    assert masked_source(source).text == source
 
 
 class Asking:
@@ -417,6 +478,9 @@ SOURCES = [
     "lambda x: setattr(o, 'password', 'hunter2')",
     "lambda x: parser.add_argument('--password', default='hunter2', help='a word')",
     "lambda x: ['tool', '--password', 'hunter2']",
+    "lambda x: run(['curl', '-u', 'bob:hunter2', x])",
+    "lambda x: run(('curl', '-u', f'bob:hunter2{x}'))",
+    "lambda x: run(['mysql', '-phunter2', *x])",
     "lambda x: 'Bearer ' + 'hunter21'",
     "lambda x: b'Bearer ' + b'hunter21'",
     "lambda x: f\"Bearer {'hunter21'}\"",

@@ -11,10 +11,12 @@ import threading
 import traceback
 import warnings
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from os import environ
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import urlparse, urlsplit
 
 import numpy as np
 import pytest
@@ -331,6 +333,32 @@ NAMED: dict[str, Callable[[], ks.Dataset]] = {
 }
 
 
+COMMANDS = [
+    ["curl", "-u", "ada:Zq-command-7810", "https://host"],
+    ("mysql", "-uroot", "-pZq-command-7811"),
+    [b"sshpass", b"-p", b"Zq-command-7812", b"ssh"],
+]
+PARSED = [urlsplit("https://ada:Zq-parsed-7813@h/x"), urlparse(b"x://ada:Zq-parsed-7814@h")]
+NETLOC = "ada:Zq-netloc-7815@db.example.org:5432"
+CLIENTS = {"Zq7vKx2LmW4tRb7Yp1Nd": "alice", "user": 1}
+SIGNING_KEY = Path("keys") / "Zq6vKx2LmW4tRb7Yp1Nd"
+COUNTED_TOKENS = Counter({"Zq5vKx2LmW4tRb7Yp1Nd": 3})
+COUNTED = "seen: Zq5vKx2LmW4tRb7Yp1Nd"
+
+
+def with_commands(x: Any) -> Any:
+    subprocess = ["curl", "--user", "ada:Zq-command-7816", "https://host"]
+    return x + len(COMMANDS) * 0 + len(subprocess) * 0
+
+
+def with_parts(x: Any) -> Any:
+    return x + len(PARSED) * 0 + len(NETLOC) * 0 + len(CLIENTS) * 0 + len(SIGNING_KEY.name) * 0
+
+
+def with_counter(x: Any) -> Any:
+    return x + len(COUNTED_TOKENS) * 0 + len(COUNTED) * 0
+
+
 def add_one(x: Any) -> Any:
     return x + 1
 
@@ -372,6 +400,9 @@ PIPELINES: dict[str, Callable[[], ks.Dataset]] = {
     "named number": lambda: ks.Dataset.range(3).map(
         functools.partial(call_with, password=481516243)
     ),
+    "commands": lambda: ks.Dataset.range(3).map(with_commands),
+    "parts": lambda: ks.Dataset.range(3).map(with_parts),
+    "counter": lambda: ks.Dataset.range(3).map(with_counter),
     "number in a class": lambda: ks.Dataset.range(3).map(fields_of_numbers),
     **{f"named by {name}": pipeline for name, pipeline in NAMED.items()},
 }
@@ -396,6 +427,7 @@ def as_script(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     scripts += (helper, by_helper, in_bytes, logs_in, log_in, passes_on, passes_on_in_other_forms)
     scripts += (with_numbers, call_with, unlock, fields_of_numbers)
+    scripts += (with_commands, with_parts, with_counter)
     scripts += (held_by_classes, held_by_objects, beside_names, with_pattern, zips)
     for function in scripts:
         monkeypatch.setattr(function, "__module__", "__main__")
@@ -434,6 +466,7 @@ def test_saved_data_holds_no_secret(tmp_path: Path, name: str) -> None:
 
 WITH_RECIPES = (
     *("passed on", "other forms", "held by objects", "beside names", "zipped"),
+    *("commands", "parts"),
     *("numbers", "captured number", "number in a partial", "named number"),
 )
 

@@ -214,6 +214,12 @@ def test_modes(tmp_path: Path) -> None:
         snapshot(tmp_path, count, mode="append")
     with pytest.raises(InvalidArgumentError, match="on_pending must be one of"):
         snapshot(tmp_path, count, on_pending="panic")
+    for seconds in (-1, float("nan"), "x", None):
+        with pytest.raises(InvalidArgumentError, match="pending_snapshot_expiry_seconds must be"):
+            snapshot(tmp_path, count, pending_snapshot_expiry_seconds=seconds)
+    for ignore in ([3], "global SCALE"):
+        with pytest.raises(InvalidArgumentError, match="ignore is a list of names such as"):
+            ks.Dataset.range(3).snapshot(tmp_path, ignore=ignore)  # type: ignore[arg-type]
 
 
 @pytest.mark.filterwarnings("ignore:another iterator of this process")

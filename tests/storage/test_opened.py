@@ -1,9 +1,12 @@
 """open_store: which store a path or a URL means."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import keepset as ks
 from keepset.errors import InvalidArgumentError
 from keepset.storage import LocalStore, open_store
 from keepset.storage.objects import ObjectStore
@@ -16,6 +19,32 @@ def test_a_path_is_taken_as_it_stands(tmp_path: Path) -> None:
         assert store.url == f"{tmp_path}/a%20b #1"
     open_store(tmp_path / "a%20b #1").put("x", b"1")
     assert (tmp_path / "a%20b #1" / "x").exists()
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        ks.load,
+        ks.Snapshot,
+        ks.class_names,
+        ks.read_path_list,
+        ks.Dataset.range(3).save,
+        ks.Dataset.range(3).snapshot,
+        ks.Dataset.range(3).cache,
+        ks.Dataset.range(3).write_npy,
+        ks.Dataset.range(3).write_tfrecord,
+        ks.Dataset.from_tensors({"x": 1}).write_csv,
+        ks.Dataset.from_tensors({"x": 1}).write_json_lines,
+        ks.Dataset.from_tensors("x").write_text,
+        ks.Dataset.range(3).to_recipe().save,
+        lambda path: ks.explain(ks.Dataset.range(3), path),
+    ],
+)
+def test_a_path_of_another_kind_is_refused(use: Callable[[Any], Any]) -> None:
+    with pytest.raises(InvalidArgumentError, match=r"not b'a/b'; pass os.fsdecode\(path\)"):
+        use(b"a/b")
+    with pytest.raises(InvalidArgumentError, match="not 3; name a file or a folder"):
+        use(3)
 
 
 @pytest.mark.parametrize("host", ["", "localhost"])

@@ -7,7 +7,7 @@ import os
 import sys
 import traceback
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
 import click
 from click.shell_completion import CompletionItem
@@ -78,6 +78,10 @@ class _Commands(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
     def invoke(self, ctx: click.Context) -> Any:
+        # A stream that the shell closed, as ">&-" does. First of all, so that no file of ours gets
+        # the number of the stream, which libraries write to.
+        sys.stdout = sys.stdout or _nowhere()
+        sys.stderr = sys.stderr or _nowhere()
         try:
             return self._invoke(ctx)
         except KeyboardInterrupt:
@@ -132,6 +136,10 @@ def _fail(ctx: click.Context, error: Exception, with_traceback: bool) -> NoRetur
     else:
         click.echo(f"error: {printable(error)}", err=True)
     ctx.exit(FAILED)
+
+
+def _nowhere() -> TextIO:
+    return open(os.devnull, "w", encoding="utf-8")
 
 
 def _let_go_of(stream: Any) -> None:

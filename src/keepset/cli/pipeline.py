@@ -72,6 +72,12 @@ def _search_first(folder: str) -> None:
 def _running(what: str) -> Iterator[None]:
     try:
         yield
+    except SystemExit as error:
+        # What a program does when it is run. Its exit code would be taken for an answer.
+        raise InvalidArgumentError(
+            f"{what} ended itself with sys.exit({error.code!r:.200}); put what only a run of the "
+            'program shall do, such as reading its arguments, under if __name__ == "__main__":'
+        ) from error
     except Exception as error:
         raise InvalidArgumentError(
             f"{what} failed with {type(error).__name__}: {error}; add --traceback to see where"

@@ -30,6 +30,7 @@ from keepset.exchange.text.codec_names import check_utf8, encoding_name
 from keepset.nodes.chosen_rows import ChosenRows
 from keepset.nodes.from_generator import FromGenerator
 from keepset.nodes.iterating import Iterating
+from keepset.storage import path_text
 
 # Channels of the pixels that Pillow has such names for.
 _CHANNELS: Final = {"1": 1, "L": 1, "RGB": 3, "RGBA": 4}
@@ -145,7 +146,7 @@ def read_hf(
     """
     check_utf8("read_hf", encoding)
     pictures = _Pictures(decode, size, channels, on_corrupt, num_parallel_calls)
-    files, features = saved_folder(os.fspath(folder), split, options)
+    files, features = saved_folder(path_text(folder), split, options)
     node = ReadHf(
         parent=naming(files, options),
         columns=chosen(columns),

@@ -23,6 +23,7 @@ from keepset.exchange.images.sources import ImageFiles, image_files, in_folder, 
 from keepset.exchange.webdataset.brace_names import expanded
 from keepset.exchange.webdataset.reading import DecodeSamples, ReadWebdataset
 from keepset.nodes.from_tensor_slices import FromTensorSlices
+from keepset.storage import path_text
 
 LabelSource: TypeAlias = str | os.PathLike[str] | Callable[[bytes], Any] | None
 
@@ -178,7 +179,7 @@ def class_names(source: str | os.PathLike[str] | BaseDataset, **options: Any) ->
             f"{source!r} has no labels that are numbers of names, or several kinds of them; of "
             "pictures pass the folder, or read it with labels='folder'"
         )
-    folder = os.fspath(source).rstrip("/") or "/"
+    folder = path_text(source).rstrip("/") or "/"
     if os.path.isdir(folder):
         return sub_folders(folder, [])
     return sub_folders(folder, in_folder(folder, options).names)
@@ -202,7 +203,7 @@ def read_path_list(file: str | os.PathLike[str], **options: Any) -> Dataset:
         >>> list(read_path_list(path))
         [b'/data/a.png', b'/data/b.png']
     """
-    return Dataset(naming(parse_path_list(os.fspath(file), options)))
+    return Dataset(naming(parse_path_list(path_text(file), options)))
 
 
 def read_webdataset(

@@ -37,6 +37,11 @@ def snapshot_stage(
 ) -> Node:
     """What keeps ``parent``, under its own fingerprint or a given one."""
     open_store(path, **options)  # a misspelt argument is one of the options, and an error at once
+    if isinstance(ignore, str) or not all(isinstance(name, str) for name in ignore):
+        raise InvalidArgumentError(
+            f"ignore is a list of names such as 'global SCALE', not {ignore!r:.60}; pass those "
+            "that keepset.explain prints"
+        )
     if fingerprint is not None and (strict or ignore):
         name = "strict" if strict else "ignore"
         raise InvalidArgumentError(

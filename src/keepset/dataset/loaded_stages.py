@@ -24,7 +24,7 @@ from keepset.nodes.rows import Rows
 from keepset.snapshot.reading.opening import Location, locate
 from keepset.snapshot.reading.replay import Replay
 from keepset.snapshot.writable import Writable
-from keepset.storage import open_store
+from keepset.storage import open_store, path_text
 
 _POLL_S = 0.2
 
@@ -111,7 +111,7 @@ def with_cache(
     open_store(path, **given)
     assert cache_dir is not None
     # A worker process may have another working folder.
-    return {**given, "cache_dir": os.path.abspath(os.path.expanduser(os.fspath(cache_dir)))}
+    return {**given, "cache_dir": os.path.abspath(os.path.expanduser(path_text(cache_dir)))}
 
 
 @record

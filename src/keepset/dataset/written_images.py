@@ -15,6 +15,7 @@ from keepset.exchange.images.pictures import check_quality
 from keepset.exchange.images.writing import write_images as write_images
 from keepset.exchange.text.lines import TextWriter
 from keepset.exchange.webdataset.writer import SampleWriter, export_shards, has_number, is_gzip
+from keepset.storage import path_text
 
 _PICTURES = {"png": "png", "jpg": "jpg", "jpeg": "jpg", "webp": "webp"}
 
@@ -32,7 +33,7 @@ def write_webdataset(
         raise InvalidArgumentError(f"format={kind!r} is unknown; choose 'png', 'jpg' or 'webp'")
     if quality is not None:
         check_quality(quality, "jpeg")
-    name = os.fspath(path)
+    name = path_text(path)
     opened = partial(SampleWriter, picture=_PICTURES[kind], quality=quality)
     if samples_per_shard is None and not has_number(name):
         packed = partial(opened, is_compressed=is_gzip(name))
@@ -45,12 +46,12 @@ def write_webdataset(
 def write_text(
     node: Node, path: str | os.PathLike[str], progress: bool | None, options: dict[str, Any]
 ) -> int:
-    opened = partial(TextWriter, is_compressed=os.fspath(path).endswith(".gz"))
+    opened = partial(TextWriter, is_compressed=path_text(path).endswith(".gz"))
     return export(node, path, opened, progress=progress, options=options)
 
 
 def write_path_list(
     node: Node, file: str | os.PathLike[str], progress: bool | None, options: dict[str, Any]
 ) -> int:
-    opened = partial(PathListWriter, list_name=os.fspath(file))
+    opened = partial(PathListWriter, list_name=path_text(file))
     return export(node, file, opened, progress=progress, options=options)

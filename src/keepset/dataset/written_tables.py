@@ -15,6 +15,7 @@ from keepset.exchange.tables import parquet
 from keepset.exchange.tables.csv import delimiter_of
 from keepset.exchange.tables.csv_writer import CsvWriter
 from keepset.exchange.tables.json_writer import JsonLinesWriter
+from keepset.storage import path_text
 
 
 def write_parquet(
@@ -59,7 +60,7 @@ def write_csv(
     progress: bool | None,
     options: dict[str, Any],
 ) -> int:
-    name = os.fspath(path)
+    name = path_text(path)
     chosen = delimiter_of(name) if delimiter is None else delimiter
     if len(chosen) != 1 or not chosen.isascii() or chosen in '\r\n"':
         raise InvalidArgumentError(
@@ -72,5 +73,5 @@ def write_csv(
 def write_json_lines(
     node: Node, path: str | os.PathLike[str], progress: bool | None, options: dict[str, Any]
 ) -> int:
-    opened = partial(JsonLinesWriter, is_compressed=os.fspath(path).endswith(".gz"))
+    opened = partial(JsonLinesWriter, is_compressed=path_text(path).endswith(".gz"))
     return export(node, path, opened, progress=progress, options=options)

@@ -12,6 +12,7 @@ from keepset.errors import RecipeError
 from keepset.recipe.describing import document_of
 from keepset.recipe.schema import validate
 from keepset.recipe.text import Parsed, to_json, to_yaml
+from keepset.storage import path_text
 from keepset.storage.failures import reading, writing
 from keepset.storage.regular_file import open_regular_text
 
@@ -58,7 +59,7 @@ class Recipe:
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Recipe:
         """Read a file of JSON or YAML."""
-        name = os.fspath(path)
+        name = path_text(path)
         with reading(name), open_regular_text(name) as file:
             try:
                 text = file.read()
@@ -95,7 +96,7 @@ class Recipe:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to a file: JSON if the name ends in ``.json``, else YAML."""
-        name = os.fspath(path)
+        name = path_text(path)
         text = self.to_json() if name.endswith(".json") else self.to_yaml()
         unfinished = f"{name}.unfinished"
         with writing(name):

@@ -50,6 +50,8 @@ MOST_BYTES: Final = 64 << 10
 _MOST_ITEMS: Final = 8192
 # Containers and functions that hold or use each other deeper than this are not written.
 _MOST_DEEP: Final = 100
+# As many items of a dict are shown one by one in a commit, too.
+_MOST_KEYS: Final = 100
 # An array of as many numbers is told for people.
 _FEW_NUMBERS: Final = 64
 
@@ -227,8 +229,8 @@ class RecipeWriter:
                 named = strength_of_key(value, key)
             return self._value(item, f"{path}.{key}", max(strength, named))
 
-        # Of the keys of what holds secrets those are secret that look random.
-        of_keys = min(strength, VAGUE)
+        # Of keys those are secret that look random. Many of them are mostly names of data.
+        of_keys = VAGUE if len(value) <= _MOST_KEYS else min(strength, VAGUE)
         if all(
             type(key) is str and not key.startswith("$") and self._mask.whole(key, of_keys) is key
             for key in value

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import field
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from keepset.core.cached import cached_property
@@ -100,6 +101,13 @@ class SnapshotStage(Node):
                 raise InvalidArgumentError(
                     f"{name} must be one of {choices}, not {getattr(self, name)!r}"
                 )
+
+        # What is not a number compares with none, and a NaN neither.
+        if not (isinstance(self.expiry_s, Real) and self.expiry_s >= 0):
+            raise InvalidArgumentError(
+                "pending_snapshot_expiry_seconds must be a number that is not negative, not "
+                f"{self.expiry_s!r:.60}"
+            )
 
     @property
     def kind(self) -> str:

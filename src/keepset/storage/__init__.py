@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from keepset.storage.local import LocalStore
-from keepset.storage.opened import open_store
+from keepset.storage.opened import open_store, path_text
 from keepset.storage.store import ObjectInfo, ObjectWriter, Store
 
 __all__ = [
@@ -12,4 +12,5 @@ __all__ = [
     "ObjectWriter",
     "Store",
     "open_store",
+    "path_text",
 ]

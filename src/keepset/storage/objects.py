@@ -12,7 +12,7 @@ from keepset.errors import InvalidArgumentError, StorageError
 from keepset.storage.clients import client_of, is_kind, obstore
 from keepset.storage.multipart_upload import MultipartUpload
 from keepset.storage.object_errors import failed, missing_object
-from keepset.storage.private_url import private_url
+from keepset.storage.private_url import private_url, whole_url
 from keepset.storage.ranges import MAX_GAP_BYTES, cut, merged
 from keepset.storage.settle import UnclearAnswerError, create_settled
 from keepset.storage.store import ObjectInfo, ObjectWriter, Store, check_name, check_prefix
@@ -31,15 +31,17 @@ def open_objects(url: str, **options: Any) -> ObjectStore:
     """
     scheme, _, rest = url.partition("://")
     scheme = scheme.lower()
+    is_web = scheme in ("http", "https")
+    # What stands behind a question mark belongs to every request, such as a signature.
+    rest, mark, query = rest.partition("?") if is_web else (rest, "", "")
     bucket, _, path = rest.partition("/")
     if not bucket and scheme != "memory":
         raise InvalidArgumentError(
             f"{private_url(url)!r} names no bucket; write {scheme}://bucket/folder"
         )
     path = path.strip("/")
-    is_web = scheme in ("http", "https")
     prefix = check_name(unquote(path) if is_web else path) if path else ""
-    base = private_url(f"{scheme}://{bucket}")
+    base = private_url(f"{scheme}://{bucket}{mark}{query}")
     client = client_of(scheme, base, options)
     return ObjectStore(base, prefix, client, options, is_web=is_web)
 
@@ -58,7 +60,8 @@ class ObjectStore(Store):
         self._base, self._prefix, self._client, self._options = base, prefix, client, options
         self._is_web = is_web
         shown = quote(prefix) if is_web else prefix
-        self.url = private_url(base + "/" + shown) if prefix else base
+        root = private_url(whole_url(base).partition("?")[0]) if is_web else base
+        self.url = private_url(root + "/" + shown) if prefix else root
 
     def read(self, name: str) -> bytes:
         obs, key = obstore(), self._key(name)

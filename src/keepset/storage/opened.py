@@ -52,8 +52,17 @@ def open_store(
     return _cached(store, cache_dir, cache_bytes)
 
 
+def path_text(path: str | os.PathLike[str]) -> str:
+    """A path or a URL as text; what is neither is refused."""
+    text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
+    if isinstance(text, str):
+        return text
+    remedy = "pass os.fsdecode(path)" if isinstance(path, bytes) else "name a file or a folder"
+    raise InvalidArgumentError(f"a path is a str or an os.PathLike, not {path!r:.60}; {remedy}")
+
+
 def _open(url_or_path: str | os.PathLike[str], options: dict[str, Any]) -> Store:
-    text = os.fspath(url_or_path)
+    text = path_text(url_or_path)
     url = _URL.fullmatch(text) if isinstance(url_or_path, str) else None
     if url is None:
         path = os.path.expanduser(text) if text.startswith("~/") else text
@@ -89,7 +98,7 @@ def _cached(
             f"cache_bytes={cache_bytes} is given without cache_dir; name a local folder for the "
             "cache"
         )
-    folder = os.path.expanduser(os.fspath(cache_dir))
+    folder = os.path.expanduser(path_text(cache_dir))
     if not store.is_remote:
         raise InvalidArgumentError(
             f"{store.url!r} is a local path, which needs no cache; leave out cache_dir={folder!r}"

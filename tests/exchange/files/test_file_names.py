@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
+import re
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -51,3 +57,70 @@ def test_a_folder_that_a_data_set_names_is_an_error(tmp_path: Path) -> None:
     names = ks.Dataset.from_tensor_slices([str(tmp_path)])
     with pytest.raises(ks.InvalidArgumentError, match="is a folder, and read_text"):
         list(ks.read_text(names))
+
+
+class Web(BaseHTTPRequestHandler):
+    """Serves one text under every name, and knows ranges; ``asked`` is what for."""
+
+    asked: ClassVar[list[str]] = []
+    text = b"name\tx\n" + b"".join(b"a%d\t%d\n" % (i, i) for i in range(50))
+
+    def do_GET(self) -> None:
+        self.asked.append(self.path)
+        found = re.match(r"bytes=(\d+)-(\d+)", self.headers.get("Range") or "")
+        first, last = (int(found[1]), int(found[2])) if found else (0, len(self.text) - 1)
+        body = self.text[first : last + 1]
+        self.send_response(206 if found else 200)
+        self.send_header("Content-Range", f"bytes {first}-{last}/{len(self.text)}")
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Last-Modified", "Wed, 21 Oct 2015 07:28:00 GMT")
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(body)
+
+    do_HEAD = do_GET  # noqa: N815
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def web() -> Iterator[str]:
+    Web.asked.clear()
+    with ThreadingHTTPServer(("127.0.0.1", 0), Web) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.mark.parametrize(
+    "query", ["?dl=1", "?X-Amz-Credential=ada/2026%2Fs3&X-Amz-Signature=0a1b", "?ids[]=1&name=*"]
+)
+def test_a_question_mark_in_a_url_begins_a_query(web: str, query: str, tmp_path: Path) -> None:
+    rows = ks.read_csv(f"{web}/deeper/a.tsv{query}")
+    assert len(list(rows.snapshot(tmp_path))) == 50
+    assert set(Web.asked) == {f"/deeper/a.tsv{query}"}
+    assert next(iter(rows)) == {"name": b"a0", "x": 0}  # the name ends with .tsv
+    assert list(pickle.loads(pickle.dumps(rows))) == list(rows)
+
+
+def test_files_of_one_folder_with_queries_of_their_own(web: str, tmp_path: Path) -> None:
+    names = [f"{web}/{name}.tsv?sig={name}/{name}" for name in "ab"]
+    assert len(list(ks.read_csv(names).snapshot(tmp_path))) == 100
+    assert set(Web.asked) == {"/a.tsv?sig=a/a", "/b.tsv?sig=b/b"}
+
+
+def test_a_query_is_not_shown_in_messages(web: str) -> None:
+    Web.text, text = b"", Web.text
+    try:
+        with pytest.raises(ks.KeepsetError) as raised:
+            list(ks.read_csv(f"{web}/a.tsv?sig=Zq-signature"))
+    finally:
+        Web.text = text
+    assert "a.tsv" in str(raised.value)
+    assert "Zq" not in str(raised.value)
+
+
+def test_a_question_mark_in_other_names_is_a_pattern(folder: str) -> None:
+    write(f"{folder}/a1.txt", "a")
+    assert list(ks.read_text(f"{folder}/a?.txt")) == [b"a"]

@@ -11,11 +11,13 @@ from types import ModuleType
 from typing import Any
 
 from keepset.core.fingerprint.class_attributes import is_a
+from keepset.core.fingerprint.plain import Order
 from keepset.core.fingerprint.sketch import Sketch
 from keepset.core.secrets import (
     ALL,
     NONE,
     SURE,
+    VAGUE,
     WEAK,
     Mask,
     secret_texts,
@@ -35,10 +37,13 @@ from keepset.core.secrets.holders import (
     strength_of_key,
 )
 from keepset.core.secrets.literals import masked_source
+from keepset.core.secrets.mask import has_secret_parts
 
 # Their texts say nothing that could be a secret.
 _NEVER = (bool, int, float, complex, type(None))
 _HOLDING = (str, bytes, list, tuple, set, frozenset, dict, re.Pattern)
+# The order of keys names as many of them.
+_MOST_KEYS = 100
 # Secrets that occur twice are looked for among as many values; fewer are ever shown.
 _MOST_PARTS = 100_000
 
@@ -67,7 +72,7 @@ class Hidden:
             elif is_a(value, type):
                 for held, strength in held_by_class(value):
                     known |= secret_texts(held, strength)
-            elif type(value) in _HOLDING:
+            elif type(value) in _HOLDING or has_secret_parts(type(value)):
                 known |= secret_texts(value, self.strength(label, value))
             elif strength := strength_of_attribute(value, ""):
                 known |= secret_texts(_content(value), min(strength, WEAK))
@@ -93,6 +98,10 @@ class Hidden:
     def text(self, value: Any, sketch: Sketch, strength: int) -> str:
         if type(value) is re.Pattern and strength >= SURE:
             return f"re.compile({self._mask.value(value.pattern, strength)!r})"
+        if type(value) is Order and value.token is not None:
+            # Of keys those are secret that look random, here as in the labels of their items.
+            value = Order(self._mask.value(key, VAGUE) for key in value.keys[:_MOST_KEYS])
+            return self._rule(value).text
         shown = self._mask.value(value, strength)
         if shown is not value:
             return self._rule(shown).text

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from string import Formatter
 from typing import Final
 
-from keepset.core.secrets.mask import Mask
-from keepset.core.secrets.shapes import Span
+from keepset.core.secrets.commands import Span
+from keepset.core.secrets.mask import Mask, spans_of_command
 from keepset.core.secrets.values import decoded
 
 # Stands for what only the running program knows: a letter, which may be part of anything.
@@ -30,14 +30,23 @@ def assembled_spans(tree: ast.AST, mask: Mask) -> dict[int, list[Span]]:
         if id(node) in inside:
             continue
         pieces = list(_pieces(node, inside))
-        if sum(literal is not None for _, literal, _ in pieces) and len(pieces) > 1:
-            for literal, span in _secret_parts(pieces, mask):
-                found.setdefault(id(literal), []).append(span)
+        spans = mask.spans("".join(text for text, _, _ in pieces)) if len(pieces) > 1 else []
+        if isinstance(node, ast.List | ast.Tuple):
+            pieces, spans = _words(node)
+        for literal, span in _secret_parts(pieces, spans):
+            found.setdefault(id(literal), []).append(span)
     return {key: sorted(set(spans)) for key, spans in found.items()}
 
 
-def _secret_parts(pieces: list[Piece], mask: Mask) -> Iterator[tuple[ast.Constant, Span]]:
-    spans = mask.spans("".join(text for text, _, _ in pieces))
+def _words(node: ast.List | ast.Tuple) -> tuple[list[Piece], list[Span]]:
+    """The words of a command that is written as a list, and where the secrets are in its line."""
+    words = [list(_leaf(each, set())) for each in node.elts]
+    texts = ["".join(text for text, _, _ in pieces) for pieces in words]
+    between: Piece = " ", None, 0
+    return [each for pieces in words for each in (*pieces, between)], spans_of_command(texts)
+
+
+def _secret_parts(pieces: list[Piece], spans: list[Span]) -> Iterator[tuple[ast.Constant, Span]]:
     at, first = 0, 0
     for text, literal, offset in pieces:
         while first < len(spans) and spans[first][1] <= at:

@@ -11,16 +11,16 @@ from keepset.core.cached import cached_property
 from keepset.core.record import record
 from keepset.core.secrets.arguments import Signatures
 from keepset.core.secrets.assembled import assembled_spans
+from keepset.core.secrets.commands import COMMANDS, Span
 from keepset.core.secrets.leaves import constants, leaves
 from keepset.core.secrets.literal_names import named_values
 from keepset.core.secrets.mask import Mask, secret_texts, with_placeholders
 from keepset.core.secrets.names import NONE, SURE, VAGUE, may_name_secrets, strength_of_name
-from keepset.core.secrets.shapes import Span
 from keepset.core.secrets.values import decoded, encoded, is_number, is_secret, placeholder
 from keepset.core.secrets.variables import Variable, Variables
 
 # What a source without names of secrets may have that is hidden all the same.
-_SIGNS: Final = ("://", "asic ", "ASIC ", "login", "sig=")
+_SIGNS: Final = ("://", "asic ", "ASIC ", "login", "sig=", *COMMANDS)
 
 
 @record

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import re
+import sys
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
+from keepset.core.secrets.commands import Span, as_line, command_spans
 from keepset.core.secrets.holders import strength_of_key
 from keepset.core.secrets.names import NONE, SURE, VAGUE, WEAK, strength_of_name
 from keepset.core.secrets.pairs import pair_spans
-from keepset.core.secrets.shapes import Span, shape_spans
-from keepset.core.secrets.values import decoded, encoded, is_secret, placeholder, placeholders_in
+from keepset.core.secrets.shapes import shape_spans
+from keepset.core.secrets.values import (
+    decoded,
+    encoded,
+    is_secret,
+    looks_random,
+    placeholder,
+    placeholders_in,
+)
 
 # Larger containers are never shown item by item.
 _MOST_ITEMS: Final = 100
+# A shorter secret is part of too much else.
+_SHORTEST: Final = 6
+_PARSED: Final = ("SplitResult", "ParseResult", "SplitResultBytes", "ParseResultBytes")
 
 
 class Mask:
@@ -67,6 +79,8 @@ class Mask:
             return shown if kind is str else encoded(shown)
         if depth == 0 or kind not in (list, tuple, set, frozenset) or len(value) > _MOST_ITEMS:
             return value
+        if kind in (list, tuple) and (words := _secrets_of_command(value) - set(self.known)):
+            return Mask({*self.known, *words}).value(value, strength, depth)
         inner = [self.value(item, strength, depth - 1) for item in value]
         if kind in (list, tuple):
             for i in range(1, len(value)):
@@ -75,6 +89,18 @@ class Mask:
         if all(new is old for new, old in zip(inner, value, strict=True)):
             return value
         return kind(inner)
+
+
+def spans_of_command(words: Sequence[str]) -> list[Span]:
+    """Where the secrets are in the words of a command, with one letter between each two."""
+    return _apart([*command_spans(as_line(words))], placeholders_in(" ".join(words)))
+
+
+def _secrets_of_command(items: Sequence[Any]) -> set[str]:
+    """The texts that are secret in a list of words, as ``subprocess`` takes it."""
+    words = [decoded(item) if isinstance(item, str | bytes) else "" for item in items]
+    line = " ".join(words)
+    return {line[low:high] for low, high in spans_of_command(words) if high - low >= _SHORTEST}
 
 
 def _forms(text: str) -> set[str]:
@@ -141,7 +167,8 @@ def strength_after(items: Any, number: int) -> int:
     if type(before) not in (str, bytes) or len(before) > 100:
         return NONE
     name = decoded(before)
-    is_option = name.startswith("-") and "=" not in name
+    # With a value in it, which may be hidden already, it does not name what follows.
+    is_option = name.startswith("-") and not {"=", "<"} & set(name)
     if not is_option and (len(items) != 2 or type(before) is bytes):
         return NONE
     strength = strength_of_name(name)
@@ -152,21 +179,29 @@ def secret_texts(value: Any, strength: int = NONE, depth: int = 4) -> set[str]:
     """The texts in a value that are secret by a name, and that nothing else may contain."""
     if isinstance(value, str | bytes):
         text = decoded(value)
-        # A shorter one is part of too much else.
-        return {text} if len(text) >= 6 and is_secret(value, strength) else set()
+        return {text} if len(text) >= _SHORTEST and is_secret(value, strength) else set()
     kind = type(value)
     if kind is re.Pattern:
         # Ordinary words in a pattern are looked for in other texts.
         return secret_texts(value.pattern, WEAK if strength >= SURE else min(strength, VAGUE))
-    if kind not in (list, tuple, set, frozenset, dict) or depth == 0 or len(value) > _MOST_ITEMS:
+    if _is_of(kind, "pathlib", "PurePath"):
+        # A path to a secret is none, unless that is its name.
+        return set().union(*(secret_texts(each, min(strength, VAGUE)) for each in value.parts))
+    if _is_of(kind, "urllib.parse", *_PARSED):
+        return _logins(decoded(value.netloc))
+    is_dict = issubclass(kind, dict)
+    if not is_dict and kind not in (list, tuple, set, frozenset):
         return set()
-    found: set[str] = set()
+    # Not by its own methods: a class made of dict may do anything in them.
+    if depth == 0 or (dict.__len__(value) if is_dict else len(value)) > _MOST_ITEMS:
+        return set()
+    found = _secrets_of_command(value) if kind in (list, tuple) else set()
     # A copy: a memo may be filled by another thread meanwhile.
     items: list[tuple[Any, Any]]
-    items = list(value.items()) if kind is dict else list(enumerate(list(value)))
+    items = list(dict.items(value)) if is_dict else list(enumerate(list(value)))
     for name, item in items:
         own = NONE
-        if kind is not dict:
+        if not is_dict:
             own = strength_after(value, name)
         elif type(name) in (str, bytes):
             own = strength_of_key(value, name)
@@ -175,3 +210,27 @@ def secret_texts(value: Any, strength: int = NONE, depth: int = 4) -> set[str]:
         if strength or own or not isinstance(item, str | bytes):
             found |= secret_texts(item, max(strength, own), depth - 1)
     return found
+
+
+def has_secret_parts(kind: type) -> bool:
+    """Whether to look for secrets in a value of a class: a mapping, a path or a parsed URL."""
+    return issubclass(kind, dict) or (
+        _is_of(kind, "pathlib", "PurePath") or _is_of(kind, "urllib.parse", *_PARSED)
+    )
+
+
+def _is_of(kind: type, module: str, *names: str) -> bool:
+    """Whether a class is made of one of a module, which is not imported for this."""
+    if kind.__module__ == "builtins" or module not in sys.modules:
+        return False
+    found = vars(sys.modules[module])
+    return any(issubclass(kind, found.get(name, ())) for name in names)
+
+
+def _logins(netloc: str) -> set[str]:
+    """The user and the password in the parsed form of a URL."""
+    start = len("x://")
+    found = {netloc[low - start : high - start] for low, high in shape_spans(f"x://{netloc}")}
+    return {
+        each for each in found if len(each) >= _SHORTEST and (":" in each or looks_random(each))
+    }

@@ -22,7 +22,7 @@ from keepset.core.secrets.holders import (
     strength_of_key,
 )
 from keepset.core.secrets.literals import masked_source
-from keepset.core.secrets.mask import secret_texts, strength_after
+from keepset.core.secrets.mask import has_secret_parts, secret_texts, strength_after
 from keepset.core.secrets.names import NONE, WEAK, strength_of_name
 
 # As many values are looked at; a pipeline that uses more has a large model or large tables in it.
@@ -50,6 +50,9 @@ def reachable_secrets(values: Iterable[tuple[str, Any]]) -> set[str]:
         strength = NONE if callable(value) else strength
         if id(value) not in seen or seen[id(value)][1] < strength:
             seen[id(value)] = value, strength
+            if type(value) in (list, tuple) or has_secret_parts(type(value)):
+                # What its items and keys are only together; the rest follows with its parts.
+                found |= secret_texts(value, strength, 1)
             todo += _parts(value, strength)
     return found
 

@@ -12,9 +12,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
+from keepset.core.secrets.commands import Span, command_spans
 from keepset.core.secrets.values import looks_random
-
-Span = tuple[int, int]
 
 _SHORTEST_KEY: Final = 15
 _URL_SAFE: Final = str.maketrans("-_", "+/")
@@ -29,11 +28,28 @@ _USER_INFO: Final = (
     rf"(?<![A-Za-z0-9+.-]){_NAMES}[A-Za-z][A-Za-z0-9+.-]*+://"
     rf"(?P<secret>(?!<secret)(?:{_PLAIN}|{_ODD}))"
 )
+# User info without a scheme. Names before addresses of e-mail look much the same. Without a port, a
+# password is therefore no word, has not the name in it, and is not in small letters before a domain
+# of two parts.
+_MAIL: Final = r"(?!(?i:mailto|e-?mail|mail|from|to|b?cc|reply-to|sips?|xmpp|acct|author|user):)"
+_WORDS: Final = (
+    r"(?![A-Za-z._+-]*@)(?![^\s@]{0,256}(?P=name))(?![a-z0-9._+-]*@[\w-]+\.[a-z]+(?![\w.-]*\w))"
+)
+_DOTTED: Final = (
+    r"(?:(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}|(?:\d{1,3}\.){3}\d{1,3})(?![\w.-]*\w)"
+)
+_PORT: Final = r"(?!sha\d)[\w.-]{1,253}:\d{2,5}(?!\w)"
+_PASSWORD: Final = r"[^\s/:'\"<>(){}\[\],;]{1,256}"
+_LOGIN: Final = (
+    rf"(?<![\w.%+/@:-]){_MAIL}(?P<secret>(?P<name>[A-Za-z_][\w.%+-]{{0,63}}):"
+    rf"(?:{_PASSWORD}(?=@{_PORT})|{_WORDS}{_PASSWORD}(?=@{_DOTTED})))"
+)
 
 
 def shape_spans(text: str) -> Iterator[Span]:
     """Where a text holds secrets of a known shape."""
     lowered = text.lower()
+    yield from command_spans(text)
     for needle, pattern in _patterns():
         # Most texts have none of them, and this is much faster than to search for a pattern.
         if needle in lowered:
@@ -83,12 +99,10 @@ def _patterns() -> list[tuple[str, re.Pattern[str]]]:
         ("hooks.zapier.com", r"hooks\.zapier\.com/hooks/catch/(?P<secret>\d+/\w+)"),
         ("jdbc:oracle", r"jdbc:oracle:\w+:(?P<secret>[^\s@:]+)@"),
         ("identified", r"(?i)identified\s+by\s+['\"](?P<secret>[^\s'\"]+)"),
-        (
-            "curl",
-            r"curl\b[^\n]{0,200}?\s(?:-u|--user)[= ]+['\"]?(?P<secret>[^\s:'\"]+:[^\s'\"]+)",
-        ),
-        ("sshpass", r"sshpass\s+-p\s*(?P<secret>[^\s'\"]+)"),
         ("bearer", r"(?i)\bbearer\s+(?P<secret>(?=[\w.~+/-]*[\d.])[\w.~+/-]{8,}=*)"),
+        # A text with nothing else in it is a header, so that its secret may be words as well.
+        ("bearer", r"(?i)\A\s*bearer\s+(?!auth)(?P<secret>[\w.~+/-]{8,}=*)\s*\Z"),
+        ("@", _LOGIN),
         # Of a bot of Telegram, in whose URLs the word "bot" stands right before it.
         (":aa", r"(?<!\d)\d{8,10}:AA[\w-]{30,}"),
         ("://", _USER_INFO),
@@ -151,6 +165,8 @@ def _keys() -> re.Pattern[str]:
         r"sntry[su]_[\w+/=.-]{20,}",
         r"key-[0-9a-f]{32}(?![0-9a-z])",
         r"tskey-[\w-]{16,}",
+        rf"tvly-{digit}[\w-]{{16,}}",
+        r"wandb_v1_\w{20,}",
         r"AGE-SECRET-KEY-1[0-9A-Z]{16,}",
         r"\w{3}8Q~[\w~.-]{30,}",
         r"eyJ[\w-]{8,500}\.[\w-]{8,}(?:\.[\w-]*)*",

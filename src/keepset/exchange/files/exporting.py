@@ -19,6 +19,7 @@ from keepset.exchange.files.chunk_memory import memory_of
 from keepset.exchange.files.new_file import new_file
 from keepset.exchange.files.whole_run import check_finite, chunks_of
 from keepset.snapshot.writing.progress import Progress
+from keepset.storage import path_text
 from keepset.storage.failures import writing
 
 # What was written is made durable, and shown, every so many bytes.
@@ -67,7 +68,7 @@ def export(
 ) -> int:
     """Write all elements to a file, which takes its name when it is whole; how many there were."""
     check_finite(node)
-    name = os.fspath(path)
+    name = path_text(path)
     shown = Progress(f"writing {name}", node.cardinality(), progress)
     given, durable, whole = 0, 0, False
     rows: WrittenRows | None = None

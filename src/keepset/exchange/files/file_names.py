@@ -14,6 +14,8 @@ from keepset.storage.private_url import private_url, whole_url
 
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _MAGIC: Final = re.compile(r"[*?\[]")
+# In these, a question mark is where the query begins, such as a signature, which is no pattern.
+_WEB: Final = re.compile(r"(https?://[^?]*)(\?.*)", re.IGNORECASE | re.DOTALL)
 
 
 def file_names(given: Any, options: dict[str, Any], *, folders: bool = False) -> list[str]:
@@ -35,7 +37,7 @@ def file_names(given: Any, options: dict[str, Any], *, folders: bool = False) ->
         if folders and (os.path.isdir(text) if is_local(text) else text.endswith("/")):
             names += _below(text, options)
         else:
-            names += _matches(text, options) if _MAGIC.search(text) else [text]
+            names += _matches(text, options) if _MAGIC.search(_path(text)[0]) else [text]
     return names
 
 
@@ -67,10 +69,11 @@ def _matches(pattern: str, options: dict[str, Any]) -> list[str]:
         # A file may be called so.
         found = [pattern] if os.path.exists(pattern) else sorted(glob.glob(pattern))
     else:
-        folder = pattern[: _MAGIC.search(pattern).start()].rpartition("/")[0]  # type: ignore[union-attr]
-        store = open_store(folder, **options)
+        path, query = _path(pattern)
+        folder = path[: _MAGIC.search(path).start()].rpartition("/")[0]  # type: ignore[union-attr]
+        store = open_store(folder + query, **options)
         urls = (store.object_url(info.name) for info in store.list(""))
-        found = [whole_url(url) for url in urls if fnmatchcase(url, pattern)]
+        found = [whole_url(url) + query for url in urls if fnmatchcase(url, path)]
     if not found:
         shown = private_url(pattern)
         raise NoFilesError(f"no file matches {shown!r}; check the pattern and the folder")
@@ -82,10 +85,23 @@ def store_of(name: str, options: dict[str, Any] | None) -> tuple[Store, str]:
     if _SCHEME.match(name) is None:
         folder, file = os.path.split(os.path.abspath(name))
     else:
-        folder, _, file = name.rpartition("/")
+        folder, file = folder_and_file(name)
     if not file:
         raise InvalidArgumentError(f"{private_url(name)!r} names a folder, and a file is needed")
     return open_store(folder, **(options or {})), file
+
+
+def folder_and_file(url: str) -> tuple[str, str]:
+    """The folder that a file is in, with the query of its url, and the name of the file."""
+    path, query = _path(url)
+    folder, _, file = path.rpartition("/")
+    return folder + query, file
+
+
+def _path(name: str) -> tuple[str, str]:
+    """A name without the query of a url, and that."""
+    found = _WEB.fullmatch(name)
+    return (name, "") if found is None else (found[1], found[2])
 
 
 def is_local(name: str) -> bool:

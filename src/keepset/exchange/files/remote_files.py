@@ -8,7 +8,7 @@ from typing import Any
 
 from keepset.core.node import stage
 from keepset.core.parameter import parameter
-from keepset.exchange.files.file_names import store_of
+from keepset.exchange.files.file_names import folder_and_file, store_of
 from keepset.nodes.from_tensor_slices import FromTensorSlices
 from keepset.storage import ObjectInfo
 from keepset.storage.failures import missing
@@ -31,7 +31,7 @@ class RemoteFiles(FromTensorSlices):
         names = [os.fsdecode(name) for name in self.tensors.tolist()]
         by_folder: dict[str, list[str]] = defaultdict(list)
         for name in names:
-            by_folder[name.rpartition("/")[0]].append(name)
+            by_folder[folder_and_file(name)[0]].append(name)
         found: dict[str, ObjectInfo] = {}
         for same in by_folder.values():
             found |= self._infos(same)
@@ -48,7 +48,7 @@ class RemoteFiles(FromTensorSlices):
         listed = {info.name: info for info in store.list("") if "/" not in info.name}
         found = {}
         for name in names:
-            file = name.rpartition("/")[2]
+            _, file = folder_and_file(name)
             if file not in listed:
                 raise missing(private_url(name))
             found[name] = listed[file]

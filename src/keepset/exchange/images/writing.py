@@ -22,7 +22,7 @@ from keepset.exchange.files.whole_run import check_finite, chunks_of
 from keepset.exchange.images.pictures import check_quality, encode, ending_of, misfit, pillow
 from keepset.exchange.images.reading import IMAGE, LABEL, PATH
 from keepset.snapshot.writing.progress import Progress
-from keepset.storage import LocalStore, Store, open_store
+from keepset.storage import LocalStore, Store, open_store, path_text
 
 LIST: Final = "labels.txt"
 _ENDINGS: Final = {"png": "png", "jpeg": "jpg", "webp": "webp"}
@@ -48,7 +48,7 @@ def write_images(
     check_quality(quality, kind)
     check_finite(node)
     pillow()
-    place = os.fspath(folder)
+    place = path_text(folder)
     store = open_store(place, **options)
     _check_empty(store, place)
     naming = _Naming(kind, quality, label_names)

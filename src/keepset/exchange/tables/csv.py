@@ -120,7 +120,7 @@ class _Head:
 
     def __init__(self, node: ReadCsv, place: Place) -> None:
         self.node, self.place = node, place
-        delimiter = node.delimiter or delimiter_of(place.name)
+        delimiter = node.delimiter or delimiter_of(place.file)
         self.form = CsvForm(delimiter, node.quote, tuple(node.null_values))
         self.records = CsvRecords(delimiter, node.quote)
         block = next(self._blocks(), Block(b"", 1))

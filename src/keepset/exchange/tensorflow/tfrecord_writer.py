@@ -10,6 +10,7 @@ from keepset.errors import InvalidArgumentError
 from keepset.exchange.files.file_names import store_of
 from keepset.exchange.tensorflow.compression import compression_named
 from keepset.exchange.tensorflow.record_writer import RecordWriter
+from keepset.storage import path_text
 
 # Records that wait to be written together.
 _TOGETHER_BYTES: Final = 1 << 18
@@ -72,7 +73,7 @@ class TFRecordWriter:
             raise InvalidArgumentError("pass options or compression_type, not both")
         if not isinstance(options, TFRecordOptions):
             options = TFRecordOptions(compression_type if options is None else options)
-        name = os.fspath(path)
+        name = path_text(path)
         store, file = store_of(name, store_options)
         self._path = name
         level = options.compression_level

@@ -22,6 +22,7 @@ from keepset.exchange.tensorflow.part_file import PartFile
 from keepset.exchange.tensorflow.record_writer import RecordWriter, Target
 from keepset.exchange.tensorflow.write_examples import ExampleWriter
 from keepset.snapshot.writing.progress import Progress
+from keepset.storage import path_text
 
 
 class Written(NamedTuple):
@@ -48,7 +49,7 @@ def write_tfrecord(
     gone on with.
     """
     check_finite(node)
-    name, compression = os.fspath(path), compression_named(compression_type)
+    name, compression = path_text(path), compression_named(compression_type)
     if resume_as is not None and compression == "ZLIB":
         resume_as = None  # one stream, which cannot be gone on with
     shown = Progress(f"writing {name}", node.cardinality(), progress)
