@@ -14,6 +14,7 @@ from keepset.core.node import Node
 from keepset.errors import StateError
 
 _LONGEST_KINDS: Final = 500
+_LONGEST_WORKERS: Final = 100
 
 
 def outline_of(root: Node) -> dict[str, Any]:
@@ -22,6 +23,7 @@ def outline_of(root: Node) -> dict[str, Any]:
     sizes = [getattr(node, "batch_size", None) for node in nodes]
     buffers = [getattr(node, "buffer_size", None) for node in nodes if node.randomness is not None]
     kinds = ",".join(node.kind for node in nodes)
+    workers = "".join(_workers(node) for node in nodes if hasattr(node, "parallelism"))
     return {
         "stages": zlib.crc32(kinds.encode()),
         # For the message of an error: thousands of joined data sets would make each state large.
@@ -29,15 +31,15 @@ def outline_of(root: Node) -> dict[str, Any]:
         "batch_sizes": [size for size in sizes if isinstance(size, int)],
         "buffer_sizes": [size for size in buffers if isinstance(size, int)],
         "length": root.cardinality(),
-        "workers": [_workers(node) for node in nodes if hasattr(node, "parallelism")],
+        "workers": workers if len(workers) <= _LONGEST_WORKERS else "",
     }
 
 
-def _workers(node: Any) -> int:
+def _workers(node: Any) -> str:
     """What kind of state a stage has by its workers: 0 without any, 2 where they order freely."""
     if node.parallelism is None:
-        return 0
-    return 2 if getattr(node.parallelism, "deterministic", None) is False else 1
+        return "0"
+    return "2" if getattr(node.parallelism, "deterministic", None) is False else "1"
 
 
 def check_outline(root: Node, stored: Any) -> None:
@@ -81,8 +83,8 @@ def has_other_workers(outline: dict[str, Any], stored: dict[str, Any]) -> bool:
 
     Only errors ask: a stage behind a snapshot or a batch may have a place that holds for both.
     """
-    now = outline["workers"]
-    return bool(stored.get("workers", now) != now)  # states of older versions do not say
+    now, before = outline["workers"], stored.get("workers")
+    return bool(before and now and before != now)  # states of older versions do not say
 
 
 def _changed_kinds(old: Any, new: str) -> str:

@@ -77,14 +77,17 @@ _ASKING = {"bit_generator", "get_state", "getstate", "spawn", "seed_seq", "state
 
 def is_random_generator(value: Any) -> bool:
     """Whether asking this value for numbers changes it."""
+    return _is_generator_class(type(value))
+
+
+def _is_generator_class(kind: type) -> bool:
     # A module that is not loaded has made no generator.
-    if "random" in sys.modules and isinstance(value, sys.modules["random"].Random):
+    if "random" in sys.modules and issubclass(kind, sys.modules["random"].Random):
         return True
-    if "numpy.random" in sys.modules and isinstance(
-        value, np.random.Generator | np.random.RandomState | np.random.BitGenerator
+    if "numpy.random" in sys.modules and issubclass(
+        kind, np.random.Generator | np.random.RandomState | np.random.BitGenerator
     ):
         return True
-    kind = type(value)
     return kind.__name__ == "Generator" and kind.__module__.partition(".")[0] == "torch"
 
 
@@ -113,7 +116,7 @@ def class_method_writes(kind: type | None, name: str) -> bool:
     """Whether a method changes an object, of which at most the class is known."""
     if kind is None:
         return name in _MUTATORS | _ARRAY_MUTATORS | _DRAWING
-    if "random" in sys.modules and issubclass(kind, sys.modules["random"].Random):
+    if _is_generator_class(kind):
         return name not in _ASKING
     return is_container_class(kind) and name in _MUTATORS | _ARRAY_MUTATORS
 
