@@ -8,11 +8,10 @@ was computed after a variable changed is never stored under the fingerprint from
 from __future__ import annotations
 
 import errno
-import os
+import weakref
 from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any, Final, NamedTuple, Protocol
-from weakref import WeakSet
 
 from keepset.core.fingerprint import (
     Difference,
@@ -32,6 +31,7 @@ from keepset.format.log import Log, LogState
 from keepset.snapshot.files.same_files import find_same
 from keepset.snapshot.files.sources import Sources
 from keepset.snapshot.identity.aliases import alias_of, remember_alias
+from keepset.snapshot.identity.moving_pass import MovingPass
 from keepset.snapshot.identity.pipeline_identity import Identity, Looks
 from keepset.snapshot.reading.neighbours import read_neighbours
 from keepset.snapshot.reading.opening import fingerprints_at
@@ -39,10 +39,6 @@ from keepset.storage import Store
 
 # A walk meets a container that another thread changes at that moment: it is repeated.
 _TRIES: Final = 5
-
-
-# The passes that are under way in this process and whose functions move state of their own.
-_moving: WeakSet[PassIdentity] = WeakSet()
 
 
 class StoringStage(Protocol):
@@ -114,13 +110,9 @@ class PassIdentity:
         with while_pass_runs() if functions_run() else nullcontext():
             self._begun = None if stage.fingerprint is not None else self._taken(self.moment)
         self._settled: Identity | None = None
-        self._fingerprint = self._own_fingerprint()
-        self._session: Session | None = None
-        self._inner: set[str] = set()  # of the passes that it has read, the digests without state
         self._name: str | None = stage.fingerprint
-        self._process = os.getpid()
-        # Whether another pass has moved state that the functions of this one use.
-        self.is_disturbed = False
+        self._moving = self._moving_pass()
+        self._fingerprint = self._own_fingerprint()
 
     def handed_to(self, stage: StoringStage) -> PassIdentity:
         """The same pass in a process that has a copy of the stage."""
@@ -133,8 +125,17 @@ class PassIdentity:
         return {name: self.__dict__[name] for name in names}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, moment=Moment(), _process=os.getpid(), is_disturbed=False)
-        self._caches, self._session, self._inner = EmptyCaches(), None, set()
+        self.__dict__.update(state, moment=Moment(), _caches=EmptyCaches())
+        self._moving = self._moving_pass()
+
+    def _moving_pass(self) -> MovingPass | None:
+        if self._begun is None or not self._begun.facts.places:
+            return None
+        # No cycle: an iterator that is dropped in the middle is no longer under way.
+        own = weakref.ref(self)
+        return MovingPass(
+            self._begun.facts, lambda: None if (pass_ := own()) is None else pass_.name
+        )
 
     @property
     def identity(self) -> Identity | None:
@@ -202,17 +203,10 @@ class PassIdentity:
 
     def _earlier_names(self) -> set[str | None]:
         """What this pipeline was stored as before its functions moved their state here."""
-        if self._begun is None or not self.has_own_state:
+        if self._begun is None or self._moving is None:
             return set()
-        facts = self._begun.facts
-        shared = [
-            other.name
-            for other in list(_moving)
-            if other._begun is not None
-            and other._begun.facts.fixed == facts.fixed
-            and not other._begun.facts.places.isdisjoint(facts.places)
-        ]
-        return {alias_of(self._begun.fingerprint, facts.places), *shared}
+        alias = alias_of(self._begun.fingerprint, self._begun.facts.places)
+        return {alias, *self._moving.names_of_same()}
 
     # Where:
 
@@ -269,7 +263,7 @@ class PassIdentity:
     @property
     def has_own_state(self) -> bool:
         """Whether there is state that the functions of the pipeline move themselves."""
-        return self._begun is not None and bool(self._begun.facts.places)
+        return self._moving is not None
 
     def note_first_element(self) -> None:
         """Take the identity again: objects of a library may settle when they are first used.
@@ -357,51 +351,23 @@ class PassIdentity:
         Args:
             session: The one that computes the elements; None if more functions than its own run.
         """
-        self._session = session
         self._caches.note_made()  # to go on behind what is stored, functions have run
-        if self.has_own_state:
-            for other in self._sharing():
-                other._note_inner(self)
-            _moving.add(self)
+        if self._moving is not None:
+            self._moving.begin(session)
 
     def end_computing(self) -> None:
-        _moving.discard(self)
+        if self._moving is not None:
+            self._moving.end()
 
     def note_move(self) -> None:
         """Note that functions are about to run, and may move state that other passes share."""
-        if not self.has_own_state or self._begun is None:
-            return
-        for other in self._sharing():
-            if not (self._reads(other) or other._reads(self)):
-                other.is_disturbed = True
+        if self._moving is not None:
+            self._moving.note_move()
 
-    def _sharing(self) -> list[PassIdentity]:
-        """The other passes under way whose functions use state that those of this one move."""
-        assert self._begun is not None
-        places, process = self._begun.facts.places, os.getpid()
-        return [
-            other
-            for other in list(_moving)
-            if other is not self
-            and other._process == process
-            and other._begun is not None
-            and not places.isdisjoint(other._begun.facts.places)
-        ]
-
-    def _note_inner(self, inner: PassIdentity) -> None:
-        if not self._reads(inner):
-            return
-        assert inner._begun is not None
-        fixed = inner._begun.facts.fixed
-        if fixed in self._inner:
-            # It is computed twice, as in a repetition, and not replayed as it usually would be.
-            self.is_disturbed = True
-        self._inner.add(fixed)
-
-    def _reads(self, other: PassIdentity) -> bool:
-        """Whether this pass stores what it gets from another one: functions run once for both."""
-        mine, given = self._session, other._session
-        return mine is not None and given is not None and given.is_read_by(mine)
+    @property
+    def is_disturbed(self) -> bool:
+        """Whether another pass has moved state that the functions of this one use."""
+        return self._moving is not None and self._moving.is_disturbed
 
     def changed_files(self) -> list[str]:
         """The local files that do not stand as they did when the pass began."""
