@@ -9,12 +9,14 @@ import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from tests.snapshot.test_pass_identity import kinds, program, values
 from tests.snapshot.test_refusing_places import refuse_names
 
 import keepset as ks
+from keepset.core.fingerprint import value
 from keepset.snapshot.identity.aliases import forget_aliases
 from keepset.snapshot.identity.shared_state import forget_shared_state
 
@@ -273,3 +275,16 @@ def test_a_cache_that_is_filled_before_an_inner_snapshot_begins_is_the_functions
     ds = ks.Dataset.zip((one, two)).map(lambda p, q: p + q).snapshot(tmp_path / "outer")
     for _ in range(2):  # a warning is an error
         assert [int(x) for x in ds] == [0, 6, 12]
+
+
+def test_a_chain_of_snapshots_is_identified_a_few_times_for_each_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user = program(FUNCTIONS["memo"], calls=[])
+    ds = ks.Dataset.range(3).map(user.function)
+    for i in range(12):
+        ds = ds.snapshot(tmp_path / str(i), ignore=["global calls"]).map(lambda x: x + 1)
+    walks = mock.Mock(wraps=value.graph_and_own_state)
+    monkeypatch.setattr(value, "graph_and_own_state", walks)
+    assert values(ds) == [i**2 + 12 for i in range(3)]
+    assert walks.call_count < 12 * 12 * 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from keepset.core.fingerprint.blind import Blind
 from keepset.core.fingerprint.difference import Difference, changed_versions, differences
-from keepset.core.fingerprint.empty_caches import EmptyCaches, functions_run
+from keepset.core.fingerprint.empty_caches import EmptyCaches, note_made_so_far
 from keepset.core.fingerprint.facts import (
     Facts,
     combine,
@@ -39,7 +39,7 @@ __all__ = [
     "facts_to_json",
     "fingerprint_of_value",
     "fingerprints_of_values",
-    "functions_run",
+    "note_made_so_far",
     "once",
     "reaches_what_is_written",
     "while_pass_runs",

@@ -7,10 +7,8 @@ which may have changed it as well: it counts.
 
 from __future__ import annotations
 
-import os
 import threading
 import weakref
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, suppress
 from typing import Any, Final, NamedTuple
@@ -30,15 +28,20 @@ _MOST: Final = 1_000
 _TRIES: Final = 5
 
 
-# How many passes run functions in each thread. One may read from the snapshot of another, also in
-# a thread of its own.
-_running: Counter[int] = Counter()
-os.register_at_fork(after_in_child=_running.clear)
+class _Thread(threading.local):
+    """The caches of the passes that run functions in a thread: one may read from another."""
+
+    def __init__(self) -> None:
+        self.running: list[EmptyCaches] = []
 
 
-def functions_run() -> bool:
-    """Whether some pass of this process runs functions at this moment."""
-    return bool(_running)
+_thread = _Thread()
+
+
+def note_made_so_far() -> None:
+    """Note what the functions have made that run in this thread: a pass begins inside of theirs."""
+    for caches in _thread.running:
+        caches.note_made()
 
 
 class _Empty(NamedTuple):
@@ -87,14 +90,11 @@ class EmptyCaches:
 
     def begin_functions(self) -> None:
         """Note that functions of the pipeline begin to run."""
-        _running[threading.get_ident()] += 1
+        _thread.running.append(self)
 
     def end_functions(self) -> None:
         """Note that they are done, and how the values are that they have made."""
-        thread = threading.get_ident()
-        _running[thread] -= 1
-        if _running[thread] <= 0:
-            del _running[thread]
+        _thread.running.remove(self)
         if self._has_any and self._has_filled():
             self.note_made()
 
@@ -112,12 +112,11 @@ class EmptyCaches:
 
         Args:
             in_background: Whether functions run also while the consumer does. Then nothing tells
-                who has made a value, and it is taken as it is; so it is while another pass runs
-                functions, which may read from this one.
+                who has made a value, and it is taken as it is.
         """
         if not self._has_filled():
             return
-        if in_background or functions_run():
+        if in_background or _thread.running:
             self.note_made()
             return
         for owner, name, _, _ in self._filled():

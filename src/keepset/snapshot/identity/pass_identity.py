@@ -10,7 +10,6 @@ from __future__ import annotations
 import errno
 import weakref
 from collections.abc import Sequence
-from contextlib import nullcontext
 from typing import Any, Final, NamedTuple, Protocol
 
 from keepset.core.fingerprint import (
@@ -20,7 +19,7 @@ from keepset.core.fingerprint import (
     counting_results,
     differences,
     facts_to_json,
-    functions_run,
+    note_made_so_far,
     while_pass_runs,
 )
 from keepset.core.fingerprint.facts import digest_of
@@ -105,10 +104,8 @@ class PassIdentity:
         self._stage = stage
         self.moment = Moment()
         self._caches = EmptyCaches()
-        # Where it begins inside of another pass, whose functions run by now, they have made what
-        # caches hold that were empty.
-        with while_pass_runs() if functions_run() else nullcontext():
-            self._begun = None if stage.fingerprint is not None else self._taken(self.moment)
+        note_made_so_far()
+        self._begun = None if stage.fingerprint is not None else self._taken(self.moment)
         self._settled: Identity | None = None
         self._name: str | None = stage.fingerprint
         self._moving = self._moving_pass()
@@ -170,8 +167,13 @@ class PassIdentity:
     def _replayed(self) -> list[str]:
         """What snapshots before this one were stored as before their functions moved state."""
         inner = [each for each in self._stage.snapshots_before() if each.mode in ("auto", "read")]
-        begun = [PassIdentity(each)._begun for each in inner]
-        found = [alias_of(each.fingerprint, each.facts.places) for each in begun if each]
+        with self.moment:
+            begun = [
+                each.identify(each.looks, spelled_out=False)
+                for each in inner
+                if each.fingerprint is None
+            ]
+        found = [alias_of(each.fingerprint, each.facts.places) for each in begun]
         return [name for name in found if name is not None]
 
     @property
