@@ -170,3 +170,15 @@ def test_rows_that_cannot_change_are_not_made_columns(monkeypatch: pytest.Monkey
     assert [row["ids"].dtype for row in types.typed(ints).rows] == [np.int64] * 100
     later = chunk(lambda i: {"n": i, "x": [0.5], "ids": [7] * (i % 3)})
     assert [row["ids"].dtype for row in types.typed(later).rows] == [np.int64] * 100
+
+
+def test_what_is_kept_of_empty_rows_alone_says_that_rows_may_have_any_length(
+    tmp_path: Path,
+) -> None:
+    ds = ks.Dataset.range(2).map(lambda x: ks.Ragged.from_rows([[], []]))
+    ds.save(tmp_path / "saved")
+    replayed = ds.snapshot(tmp_path / "kept")
+    list(replayed)
+    for kept in (ks.load(tmp_path / "saved"), replayed):
+        assert kept.element_spec == ks.RaggedTensorSpec((2, None), np.float64)
+        assert len(list(kept.concatenate(ds))) == 4

@@ -16,8 +16,8 @@ from keepset.core.spec import (
     Spec,
     common_supertype,
     is_untyped,
-    leaf_spec,
     spec_of,
+    stored_leaf_spec,
     structure_and_leaves,
 )
 from keepset.core.structure import Structure
@@ -159,7 +159,7 @@ def check_covered(
         raise structure.difference(chunk.structure, 0)
     for place, (leaf, column) in enumerate(zip(leaves, chunk.columns, strict=True)):
         if not _is_covered(leaf, column, covers):
-            rows = enumerate(map(leaf_spec, column_rows(column)))
+            rows = enumerate(map(stored_leaf_spec, column_rows(column)))
             row, found = next((i, each) for i, each in rows if not covers(leaf, each))
             raise ElementError(
                 f"this is {found}, but {expected} {leaf}; {remedy}",

@@ -13,7 +13,7 @@ from keepset.core.dtypes import Array, dtype_of, join_arrays, mixes_text, text_a
 from keepset.core.jagged import Jagged
 from keepset.core.ragged import Ragged
 from keepset.core.sparse import Sparse
-from keepset.core.spec import common_supertype, leaf_spec, mixing_advice, spec_of
+from keepset.core.spec import common_supertype, mixing_advice, spec_of, stored_leaf_spec
 from keepset.core.structure import LEAF, structure_of
 from keepset.core.tally import tally
 from keepset.core.untyped import typed_alike
@@ -233,9 +233,9 @@ def _common_spec(leaves: list[Any]) -> Any:
         # Most are alike, so that a look at one of each kind will do.
         examples = list({(dtype_of(leaf), leaf.shape): leaf for leaf in leaves}.values())
     try:
-        return common_supertype([leaf_spec(leaf) for leaf in examples])
+        return common_supertype([stored_leaf_spec(leaf) for leaf in examples])
     except ElementError as error:
-        error.row = odd_row(leaves, leaf_spec(leaves[0]))
+        error.row = odd_row(leaves, stored_leaf_spec(leaves[0]))
         raise
 
 
@@ -243,7 +243,7 @@ def odd_row(column: Column, leaf: Any) -> int:
     """The row of the first leaf that has no type in common with ``leaf``; 0 if all have one."""
     for row, each in enumerate(column_rows(column)):
         try:
-            common_supertype([leaf, leaf_spec(each)])
+            common_supertype([leaf, stored_leaf_spec(each)])
         except ElementError:
             return row
     return 0

@@ -274,14 +274,14 @@ def spec_of(element: Any) -> Spec:
     return structure.build([_leaf_spec(leaf) for leaf in structure.leaves(element)])
 
 
-def leaf_spec(leaf: Any) -> LeafSpec:
-    """The spec of one leaf, by which a Ragged without items can be told from others.
+def stored_leaf_spec(leaf: Any) -> LeafSpec:
+    """The spec of one leaf for a file, by which a Ragged without items can be told from others.
 
     In ``spec_of`` the lengths of rows stay open. Here those of the innermost ones are 0 if none has
     an item, so that the spec of several leaves still says that there is none in any.
     """
     spec = _leaf_spec(leaf)
-    if isinstance(leaf, Ragged) and leaf.dtype == _UNTYPED and not leaf.flat_values.size:
+    if isinstance(leaf, Ragged) and leaf.dtype == _UNTYPED and not len(leaf.flat_values):
         shape = list(leaf.shape)
         shape[leaf.ragged_rank] = 0
         return spec.with_shape(tuple(shape))
@@ -305,6 +305,14 @@ def _leaf_spec(leaf: Any) -> LeafSpec:
     if hasattr(leaf, "__keepset_node__"):
         return DatasetSpec(leaf.__keepset_node__().spec())
     raise ElementError(f"a value of type {type(leaf).__name__} is not an element's leaf")
+
+
+def with_open_rows(spec: Spec) -> Spec:
+    """A spec for people of one from a file: rows may have any length, also where all were empty."""
+    return map_spec(
+        lambda leaf: leaf.with_shape(leaf.open_shape) if type(leaf) is RaggedTensorSpec else leaf,
+        spec,
+    )
 
 
 def check_spec(spec: Any) -> Spec:
@@ -371,7 +379,7 @@ def joint_leaf(one: LeafSpec, other: LeafSpec) -> LeafSpec | None:
 def is_untyped(spec: LeafSpec) -> bool:
     """Whether a spec is that of an array without items that NumPy has made floats, as of a list.
 
-    That of a Ragged says so only if :func:`leaf_spec` has made it.
+    That of a Ragged says so only if :func:`stored_leaf_spec` has made it.
     """
     return (
         type(spec) in (TensorSpec, RaggedTensorSpec) and spec.shape is not None and 0 in spec.shape

@@ -14,7 +14,7 @@ from keepset.core.fingerprint import Facts, facts_from_json
 from keepset.core.lineage import Lineage
 from keepset.core.ranges import Ranges, ranges_of
 from keepset.core.size_text import size_text
-from keepset.core.spec import LeafSpec, Spec, TensorSpec, structure_and_leaves
+from keepset.core.spec import LeafSpec, Spec, TensorSpec, structure_and_leaves, with_open_rows
 from keepset.format.commit import Commit
 from keepset.format.log import Log, LogState
 from keepset.format.manifest import Manifest, Segment
@@ -74,7 +74,7 @@ class Snapshot:
 
     @property
     def element_spec(self) -> Spec:
-        return self.manifest.spec
+        return with_open_rows(self.manifest.spec)
 
     @property
     def num_elements(self) -> int:

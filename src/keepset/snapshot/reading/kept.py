@@ -12,7 +12,7 @@ import numpy as np
 from keepset.core.cached import cached_property
 from keepset.core.chunk import EMPTY, Chunk, concat
 from keepset.core.dtypes import Array
-from keepset.core.spec import Spec, structure_and_leaves
+from keepset.core.spec import Spec, structure_and_leaves, with_open_rows
 from keepset.core.structure import Structure
 from keepset.format.manifest import KeptChunk, Manifest
 from keepset.nodes.select import selected
@@ -70,7 +70,7 @@ class Kept:
 
     @property
     def spec(self) -> Spec:
-        whole = self.manifest.spec
+        whole = with_open_rows(self.manifest.spec)
         return whole if self._keys is None else selected(whole, self._keys)
 
     @property
