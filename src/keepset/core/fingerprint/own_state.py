@@ -19,6 +19,7 @@ from keepset.core.fingerprint.effects import ANY_KEY, Call, Write
 from keepset.core.fingerprint.functions import effects_of_function
 from keepset.core.fingerprint.graph import Graph
 from keepset.core.fingerprint.held_results import RESULT, has_parameters
+from keepset.core.fingerprint.joined_calls import JoinedCalls
 from keepset.core.fingerprint.keyed import is_item_of, is_list, is_mapping
 from keepset.core.fingerprint.origin import is_library_class
 from keepset.core.fingerprint.plain import ORDER
@@ -32,8 +33,6 @@ from keepset.core.fingerprint.stand_ins import (
     Made,
     Members,
     Namespace,
-    identity,
-    nesting,
 )
 from keepset.core.fingerprint.targets import Bindings, Targets, in_class, registered
 from keepset.core.fingerprint.vertex import Vertex
@@ -58,9 +57,7 @@ _UNCHANGING = (str, bytes, int, float, complex, tuple, frozenset, FunctionType, 
 # Parts of an object that do not say which of its attributes they come from.
 _SHAPELESS = ("constructor", "argument", "state", "__keepset_fingerprint__()")
 _MAX_DEPTH = 6
-# A function that is called in more ways than this is taken as called with any of what it is given.
-_MAX_WAYS, _MAX_ROUNDS = 24, 8
-_MAX_NESTED = 3  # new containers in new containers that such a function is given
+_MAX_ROUNDS = 8  # in which functions are followed again whose calls were joined
 
 
 class OwnState:
@@ -163,9 +160,7 @@ class _Search:
         self._graph, self._state = graph, OwnState()
         self._by_id = {id(vertex.value): vertex for vertex in graph.vertices}
         self._targets = Targets(effects_of_function)
-        # By what functions run with; it lives as long as its id is compared.
-        self._seen: dict[Any, Bindings] = {}
-        self._joined: dict[int, _Joined] = {}
+        self._calls: dict[int, JoinedCalls] = {}
 
     @cached_property
     def _instances(self) -> dict[type, list[Any]]:
@@ -220,9 +215,9 @@ class _Search:
                 # As `put = SEEN.append` outside of f.
                 self._method(value.__self__, value.__name__)
         for _ in range(_MAX_ROUNDS):
-            grown = [each for each in self._joined.values() if each.has_grown]
+            grown = [each for each in self._calls.values() if each.has_grown]
             for each in grown:
-                self._follow(each.function, each.taken(), each.depth)
+                self._follow(each.function, each.taken(), each.depth or 0)
             if not grown:
                 break
         return self._state
@@ -249,20 +244,10 @@ class _Search:
         """Take in what a function writes if it is called with these arguments."""
         if effects_of_function(function) is None:
             return
-        joined = self._joined.get(id(function))
-        if joined is None:
-            joined = self._joined[id(function)] = _Joined(function)
-        if joined.ways >= _MAX_WAYS:
-            joined.add(bindings, depth)
-            return
-        bound = tuple(
-            (name, frozenset(map(identity, found))) for name, found in sorted(bindings.items())
-        )
-        key = id(function), bound
-        if key not in self._seen:
-            self._seen[key] = bindings
-            joined.add(bindings, depth)
-            joined.has_grown = False  # that way is followed by itself
+        calls = self._calls.get(id(function))
+        if calls is None:
+            calls = self._calls[id(function)] = JoinedCalls(function)
+        if calls.add(bindings, depth):
             self._follow(function, bindings, depth)
 
     def _follow(self, function: FunctionType, bindings: Bindings, depth: int) -> None:
@@ -483,29 +468,6 @@ class _Search:
         self._state.values.add(id(value))
         if is_random_generator(value) and hasattr(value, "bit_generator"):
             self._state.values.add(id(value.bit_generator))
-
-
-class _Joined:
-    """All that a function is called with, by its parameters: which go together is not known."""
-
-    def __init__(self, function: FunctionType) -> None:
-        self.function = function
-        self.ways, self.depth, self.has_grown = 0, _MAX_DEPTH, False
-        self._values: dict[str, dict[Any, Any]] = defaultdict(dict)
-
-    def add(self, bindings: Bindings, depth: int) -> None:
-        self.ways, self.depth = self.ways + 1, min(self.depth, depth)
-        for name, found in bindings.items():
-            known = self._values[name]
-            before = len(known)
-            for value in found:
-                if nesting(value) <= _MAX_NESTED:
-                    known.setdefault(identity(value), value)
-            self.has_grown |= len(known) > before
-
-    def taken(self) -> Bindings:
-        self.has_grown = False
-        return {name: list(known.values()) for name, known in self._values.items()}
 
 
 def _below(vertex: Vertex) -> set[Vertex]:

@@ -113,8 +113,8 @@ def identity(value: Any) -> Any:
         return MethodType, id(value.__func__), identity(value.__self__)
     if kind is BuiltinMethodType:
         return BuiltinMethodType, id(value.__self__), value.__qualname__
-    given = (*map(identity, value.args), *value.keywords, *map(identity, value.keywords.values()))
-    return partial, id(value.func), given
+    named = tuple((name, identity(given)) for name, given in value.keywords.items())
+    return partial, id(value.func), tuple(map(identity, value.args)), named
 
 
 def unlike(values: list[Any]) -> list[Any]:

@@ -7,14 +7,15 @@ what it gets from another one is no other: the functions run once for both.
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Callable
-from weakref import WeakSet
 
 from keepset.core.fingerprint import Facts
 from keepset.core.run import Session
 
-# Those that are under way in this process.
-_under_way: WeakSet[MovingPass] = WeakSet()
+# Those that are under way in this process. Another thread may add one at any time, so this is no
+# WeakSet, and a fork may come at any time, so there is no lock.
+_under_way: dict[int, weakref.ref[MovingPass]] = {}
 
 
 class MovingPass:
@@ -44,10 +45,11 @@ class MovingPass:
         self._session = session
         for other in self._sharing():
             other._note_inner(self)
-        _under_way.add(self)
+        key = id(self)
+        _under_way[key] = weakref.ref(self, lambda _: _under_way.pop(key, None))
 
     def end(self) -> None:
-        _under_way.discard(self)
+        _under_way.pop(id(self), None)
 
     def note_move(self) -> None:
         """Note that functions are about to run, and may move state that other passes share."""
@@ -59,7 +61,7 @@ class MovingPass:
         """What passes store their elements as that compute the same, apart from that state."""
         names = [
             other._name()
-            for other in list(_under_way)
+            for other in _now()
             if other._facts.fixed == self._facts.fixed
             and not other._facts.places.isdisjoint(self._facts.places)
         ]
@@ -69,7 +71,7 @@ class MovingPass:
         """The others under way whose functions use state that those of this one move."""
         return [
             other
-            for other in list(_under_way)
+            for other in _now()
             if other is not self
             and other._process == os.getpid()
             and not other._facts.places.isdisjoint(self._facts.places)
@@ -87,3 +89,8 @@ class MovingPass:
         """Whether this pass stores what it gets from another one: functions run once for both."""
         mine, given = self._session, other._session
         return mine is not None and given is not None and given.is_read_by(mine)
+
+
+def _now() -> list[MovingPass]:
+    found = [reference() for reference in list(_under_way.values())]
+    return [each for each in found if each is not None]
