@@ -150,6 +150,9 @@ OWN = {
     "shuffled by a new generator of numpy": "import numpy as np\nL = np.arange(9)\ndef f(x):\n    np.random.default_rng(x).shuffle(L)\n    return L[0]",
     "one of a dict of many records": "class S:\n    def __init__(self, i): self.i = i\nL = {i: S(i) for i in range(5000)}\ndef f(x):\n    L[3].i += 1\n    return L[3].i",
     "a key of a dict of many records": "class S:\n    def __init__(self, i): self.i = i\nL = {i: S(i) for i in range(5000)}\ndef f(x):\n    L[3] = S(x + 1)\n    return L[3].i",
+    "given by name by many functions": "L = [[] for _ in range(30)]\ndef put(**k): add(**k)\ndef add(l, x): l.append(x)\ndef f(x):\n"
+    + "".join(f"    put(l=L[{i}], x=x)\n" for i in range(30))
+    + "    return len(L[0])",
     "given by many functions": "L = [[] for _ in range(30)]\ndef put(l, x): l.append(x)\ndef f(x):\n"
     + "".join(f"    put(L[{i}], x)\n" for i in range(30))
     + "    return len(L[29])",

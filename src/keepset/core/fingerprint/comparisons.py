@@ -42,6 +42,11 @@ class Comparisons:
     searches: bool = False
 
 
+def tells_apart(comparisons: Comparisons) -> bool:
+    """Whether a function compares something by identity that is not made anew each time."""
+    return comparisons.anything or bool(comparisons.operands)
+
+
 def comparisons_of(code: CodeType, node: ast.AST | None) -> Comparisons:
     """What a function and those inside it compare; nothing is known without a source."""
     if node is None:

@@ -13,13 +13,24 @@ from typing import Any
 
 from keepset.core.fingerprint.class_attributes import is_a
 from keepset.core.fingerprint.code import code_digest, version_note
-from keepset.core.fingerprint.comparisons import Comparisons, comparisons_of
+from keepset.core.fingerprint.comparisons import (
+    Comparisons,
+    comparisons_of,
+    copies_with_sharing,
+    tells_apart,
+)
 from keepset.core.fingerprint.dataflow import effects_of
 from keepset.core.fingerprint.effects import Effects
 from keepset.core.fingerprint.extensions import extension_of
 from keepset.core.fingerprint.fresh_stack import on_stack_for
 from keepset.core.fingerprint.held_results import result_of_function
-from keepset.core.fingerprint.introspection import annotations_of, aspects_read, counts, meet
+from keepset.core.fingerprint.introspection import (
+    annotations_of,
+    aspects_read,
+    counts,
+    meet,
+    meet_tells_apart,
+)
 from keepset.core.fingerprint.names import followed, resolved_import
 from keepset.core.fingerprint.origin import (
     is_added_builtin,
@@ -119,6 +130,8 @@ def _function(value: FunctionType) -> Sketch:
     is_copying = value.__name__ in _COPYING
     aspects = reading.aspects - {"order"} if is_copying else reading.aspects
     meet(aspects, frozenset() if is_copying else reading.reads.attributes)
+    if tells_apart(reading.comparisons) or copies_with_sharing(value):
+        meet_tells_apart()
     return Sketch(
         "function",
         f"function {value.__name__}{reading.note}",

@@ -37,6 +37,7 @@ _READERS = {
     # The columns that pandas makes of functions have their names.
     "name": {"__name__", "__qualname__", "agg", "aggregate"},
 }
+_SHARING = "sharing"
 _ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM"}
 _NAMES = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF"}
 
@@ -51,10 +52,13 @@ class _Met:
         self._aspects: set[str] = set()
         self._read: set[str] = set()
         self._left_out: set[str] = set()
+        self._has_tables = self._tells_apart = False
 
     @property
     def aspects(self) -> frozenset[str]:
-        return frozenset({*self._aspects, *map(_attribute, self._read & self._left_out)})
+        sharing = {_SHARING} if self._has_tables and self._tells_apart else set[str]()
+        attributes = map(_attribute, self._read & self._left_out)
+        return frozenset({*self._aspects, *sharing, *attributes})
 
 
 def _attribute(name: str) -> str:
@@ -92,6 +96,21 @@ def counts_left_out(name: str) -> bool:
     if met is not None:
         met._left_out.add(name)
     return counts(_attribute(name))
+
+
+def meet_tells_apart() -> None:
+    """Record that code was walked that tells one object from another one that is alike."""
+    met = _met.get()
+    if met is not None:
+        met._tells_apart = True
+
+
+def counts_sharing() -> bool:
+    """Whether it counts which of many records are one object: each of them has to be looked at."""
+    met = _met.get()
+    if met is not None:
+        met._has_tables = True
+    return counts(_SHARING)
 
 
 def aspects_read(code: CodeType) -> frozenset[str]:

@@ -33,7 +33,7 @@ from keepset.core.fingerprint.derived import content_of_base
 from keepset.core.fingerprint.extensions import extension_of
 from keepset.core.fingerprint.functions import annotations_read, effects_of_function
 from keepset.core.fingerprint.held_results import results_of_properties
-from keepset.core.fingerprint.introspection import counts, counts_left_out
+from keepset.core.fingerprint.introspection import counts, counts_left_out, counts_sharing
 from keepset.core.fingerprint.library_objects import library_sketch
 from keepset.core.fingerprint.moment import once
 from keepset.core.fingerprint.origin import (
@@ -165,7 +165,9 @@ def attributes_of_records(values: list[Any]) -> tuple[type, list[dict[str, Any]]
     if kind.__flags__ & _IMMUTABLE_TYPE or not all(type(value) is kind for value in values):
         return None
     simple = once(kind, partial(_simple_class, kind))
-    if simple is None or simple.derived or counts("order") or not _is_record(kind):
+    if simple is None or simple.derived or not _is_record(kind):
+        return None
+    if counts("order") or counts_sharing():
         return None
     # The order of attributes does not count.
     return kind, [dict(sorted(value.__dict__.items())) for value in values]

@@ -69,6 +69,7 @@ class OwnState:
         keys: Of containers of which only items under known keys change, those keys, by the id of
             the container.
         names: The names that they bind: the id of what holds a name, and the name.
+        inside: The ids of large containers of which they change members: which ones is not known.
     """
 
     def __init__(self) -> None:
@@ -76,6 +77,7 @@ class OwnState:
         self.items: set[int] = set()
         self.keys: dict[int, set[Any]] = {}
         self.names: set[tuple[int, str]] = set()
+        self.inside: set[int] = set()
 
     def __bool__(self) -> bool:
         return bool(self.values or self.items or self.keys or self.names)
@@ -342,7 +344,7 @@ class _Search:
         elif isinstance(value, Inside):
             is_certain = write.kind not in ("method", "read")
             if is_certain or (write.kind == "method" and class_method_writes(None, write.name)):
-                self._changed(value.container)
+                self._changed(value)
         elif write.kind == "attr":
             self._wrote_attribute(value, write.name)
         elif write.kind == "item":
@@ -460,6 +462,7 @@ class _Search:
             return
         if isinstance(value, Inside):
             value = value.container
+            self._state.inside.add(id(value))
         if isinstance(value, Held):
             self._state.names.add((id(value.owner), value.name))
             return

@@ -15,6 +15,8 @@ from keepset.core.record import record
 
 # Methods of Python's containers that add, and cannot fail because of what is there already.
 _ADDING = {"add", "append", "appendleft", "discard", "extend", "extendleft", "update"}
+# Operators that any two numbers have, whatever they are.
+_SAFE = (ast.Add, ast.Sub, ast.Mult)
 
 
 @record
@@ -85,10 +87,15 @@ class _Visitor(ast.NodeVisitor):
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         match node.target:
-            case ast.Name():
+            case ast.Name() if isinstance(node.op, _SAFE):
                 pass  # n += 1
-            case ast.Attribute() as target:
+            case ast.Attribute() as target if isinstance(node.op, _SAFE):
                 self._owner(target)  # self.n += 1
+            case ast.Name(id=name):
+                self._names.add(name)
+            case ast.Attribute(attr=name) as target:
+                self._attributes.add(name)
+                self._owner(target)
             case target:
                 self.generic_visit(target)
         self.visit(node.value)
@@ -96,8 +103,9 @@ class _Visitor(ast.NodeVisitor):
     def visit_Assign(self, node: ast.Assign) -> None:
         match node:
             case ast.Assign(
-                targets=[ast.Name(id=name)], value=ast.BinOp(left=ast.Name(id=same), right=right)
-            ) if name == same:
+                targets=[ast.Name(id=name)],
+                value=ast.BinOp(left=ast.Name(id=same), op=operator, right=right),
+            ) if name == same and isinstance(operator, _SAFE):
                 self.visit(right)  # n = n + 1
             case ast.Assign(targets=[ast.Subscript(value=base, slice=index)], value=value):
                 self._container(base)  # D[k] = v

@@ -155,7 +155,7 @@ class Sharing:
         compared, is_any, searches = self._compared(edges)
         mutable = self._shared_mutables() if self._tells_apart(edges) else set()
         pairs = {inner for found in edges.values() for part, inner in found if part.tag == b"pair"}
-        marked = self._twins & edges.keys()
+        marked = (self._twins & edges.keys()) | self._inside_large(edges)
         for vertex, found in edges.items():
             if (
                 self._is_written(vertex)
@@ -171,6 +171,17 @@ class Sharing:
                 elif searches and part.label.startswith(_OF_CONTAINERS):
                     marked.update(filter(_is_found_by_identity, (inner,)))
         return marked
+
+    def _inside_large(self, edges: _Edges) -> set[Vertex]:
+        """What is inside of large containers of which functions write any member."""
+        todo = [vertex for vertex in edges if id(vertex.value) in self._moving.inside]
+        found: set[Vertex] = set()
+        while todo:
+            for part, inner in edges[todo.pop()]:
+                if inner not in found and part.tag != b"class":
+                    found.add(inner)
+                    todo.append(inner)
+        return {each for each in found if not isinstance(each.value, _IMMUTABLE)}
 
     def _is_written(self, vertex: Vertex) -> bool:
         if id(vertex.value) in self._written:
@@ -233,14 +244,20 @@ class Sharing:
             else:
                 place = id(function.__globals__), chain[0]
                 value = function.__globals__[chain[0]]
+            if place in self._moving.names:
+                return None
+            values = [value]
             for name in chain[1:]:
                 if name == ITEM:
-                    return [*_items(value)]
-                place = id(vars(value) if isinstance(value, ModuleType) else value), name
-                value = vars(value)[name]
+                    values = [item for each in values for item in _items(each)]
+                    continue
+                holders = [vars(each) if isinstance(each, ModuleType) else each for each in values]
+                if any((id(each), name) in self._moving.names for each in holders):
+                    return None
+                values = [vars(each)[name] for each in values]
         except (KeyError, TypeError, ValueError):  # a builtin, a property, not assigned yet
             return None if place in self._moving.names else []
-        return None if place in self._moving.names else [value]
+        return values
 
 
 def _items(value: Any) -> list[Any]:

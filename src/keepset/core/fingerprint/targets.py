@@ -10,7 +10,7 @@ import inspect
 import itertools
 import sys
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import Any
 
@@ -50,7 +50,6 @@ Bindings = dict[str, list[Any]]
 # Of larger containers, the members are not looked at one by one.
 _MAX_MEMBERS = 200
 _MAX_VALUES = 500
-_MAX_PARTIALS = 20  # of one function that one call makes
 _MAX_DEPTH = 5
 _MAX_LOOKED_UP = 1_000_000  # about five seconds
 _MISSING = object()
@@ -140,8 +139,8 @@ class Targets:
                 positional += _columns([each for each in values if isinstance(each, tuple)])
             elif name == "**":
                 for each in values:
-                    if type(each) is dict:
-                        named.update((key, [item]) for key, item in each.items())
+                    for key, item in each.items() if type(each) is dict else ():
+                        named[key] = [*named.get(key, ()), item]
             else:
                 named[name] = values
         return positional, named
@@ -170,7 +169,8 @@ class Targets:
             at = code.co_argcount + code.co_kwonlyargcount
             name = code.co_varnames[at + bool(code.co_flags & inspect.CO_VARARGS)]
             known = code.co_varnames[:at]
-            result[name] = [{k: v[0] for k, v in keywords.items() if k not in known and v}]
+            others = {key: values for key, values in keywords.items() if key not in known}
+            result[name] = [dict(zip(others, row, strict=True)) for row in _rows(others.values())]
         result.update(keywords)
         return result
 
@@ -502,10 +502,8 @@ def _items(called: Any, given: list[list[Any]]) -> list[Any]:
 def _partials(given: list[list[Any]], named: dict[str, list[Any]]) -> list[Any]:
     """The partials that a call makes: as many as it takes for each value to be in one of them."""
     named = {name: values for name, values in named.items() if values}
-    columns = [*(values or [None] for values in given[1:]), *named.values()]
-    count = min(max(map(len, columns), default=1), _MAX_PARTIALS)
-    rows = [[values[i % len(values)] for values in columns] for i in range(count)]
-    at = len(columns) - len(named)
+    rows = _rows([*given[1:], *named.values()])
+    at = len(given) - 1
     return [
         functools.partial(each, *row[:at], **dict(zip(named, row[at:], strict=True)))
         for values in given[:1]
@@ -544,12 +542,11 @@ def _columns(rows: list[tuple[Any, ...]]) -> list[list[Any]]:
     return [[row[i] for row in rows if i < len(row)] for i in range(count)]
 
 
-def _rows(columns: Sequence[list[Any]]) -> list[tuple[Any, ...]]:
-    """Tuples of arguments; only the first of them, which is often self, may be one of several."""
-    if not columns:
-        return [()]
-    rest = tuple(column[0] if column else None for column in columns[1:])
-    return [(first, *rest) for first in columns[0] or [None]]
+def _rows(columns: Iterable[list[Any]]) -> list[tuple[Any, ...]]:
+    """Tuples of arguments: as many as it takes for each value to be in one of them."""
+    filled = [column or [None] for column in columns]
+    count = max(map(len, filled), default=1)
+    return [tuple(column[i % len(column)] for column in filled) for i in range(count)]
 
 
 def _plain(found: Any, owner: type) -> list[Any]:

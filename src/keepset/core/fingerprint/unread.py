@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from keepset.core.fingerprint.callable_methods import MAKING
 from keepset.core.fingerprint.class_attributes import attributes_of, has_class_attribute, is_a
 from keepset.core.fingerprint.functions import reads_of_function
 from keepset.core.fingerprint.graph import Graph
@@ -143,7 +144,10 @@ class _Search:
 
     def _uses_self(self, method: FunctionType) -> bool:
         reads = self._functions.get(method)
-        return reads is not None and bool(set(method.__code__.co_varnames[:1]) & reads.bare)
+        uses = {*method.__code__.co_varnames[:1]}
+        if method.__name__ not in MAKING:
+            uses.add("super")  # a method of a base may use all of the object
+        return reads is not None and bool(uses & reads.bare)
 
     def _is_unread_container(self, key: int) -> bool:
         vertex = self._by_id.get(key)

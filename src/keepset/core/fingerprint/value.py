@@ -237,10 +237,10 @@ def _is_written_inside(vertex: Vertex, moving: OwnState) -> bool:
 
 def _writes_records(vertex: Vertex, moving: OwnState) -> bool:
     """Whether functions write single records or items, and not only all of them as a whole."""
+    if id(vertex.value) in moving.inside or moving.hidden_keys(vertex):
+        return True
     if moving.hides(vertex):
         return False
-    if moving.hidden_keys(vertex):
-        return True
     written = {owner for owner, _ in moving.names} | moving.values | moving.items
     written |= moving.keys.keys()
     return not written.isdisjoint(map(id, items_of(vertex.value)))
