@@ -106,6 +106,17 @@ def test_a_question_mark_in_a_url_begins_a_query(web: str, query: str, tmp_path:
     assert list(pickle.loads(pickle.dumps(rows))) == list(rows)
 
 
+@pytest.mark.parametrize("query", ["", "?sig=a/b"])
+def test_the_name_of_a_file_is_decoded_as_its_folder_is(
+    web: str, query: str, tmp_path: Path
+) -> None:
+    url = f"{web}/the%20folder/a%20b%25.tsv{query}"
+    assert len(list(ks.read_csv(url).snapshot(tmp_path))) == 50
+    assert set(Web.asked) == {f"/the%20folder/a%20b%25.tsv{query}"}
+    assert len(list(ks.read_csv(url.replace("a%20b", "a b")))) == 50
+    assert len(set(Web.asked)) == 1
+
+
 def test_files_of_one_folder_with_queries_of_their_own(web: str, tmp_path: Path) -> None:
     names = [f"{web}/{name}.tsv?sig={name}/{name}" for name in "ab"]
     assert len(list(ks.read_csv(names).snapshot(tmp_path))) == 100
