@@ -164,6 +164,16 @@ def test_a_state_taken_with_workers_and_restored_without_says_so(
                 list(ds.iterate(state))
 
 
+def test_a_damaged_state_of_other_workers_says_what_was_raised() -> None:
+    ds = ks.Dataset.range(20).map_batches(lambda x: x, 4)
+    with iter(ds) as it:
+        next(it)
+        state = json.loads(json.dumps(it.state()).replace("parent", "damaged"))
+    other = ks.Dataset.range(20).map_batches(lambda x: x, 4, num_parallel_calls=2)
+    with pytest.raises(ks.StateError, match=r"with workers .* \(KeyError: 'parent'\)"):
+        list(other.iterate(state))
+
+
 def test_a_state_of_interleave_goes_on_with_workers_that_keep_its_order_alone() -> None:
     def pipeline(**workers: Any) -> ks.Dataset:
         ds = ks.Dataset.range(4)
