@@ -229,4 +229,4 @@ def test_a_file_that_ends_the_program_is_no_answer(script: Path, ending: str, co
     script.write_text(f"import argparse, sys\n{script.read_text()}\n{ending}\n")
     said = complaint("explain", script.parent / "kept", f"{script}:dataset").splitlines()[-1]
     assert said.startswith(f"error: {script} ended itself with sys.exit({code}); put what only")
-    assert said.endswith('under if __name__ == "__main__":')
+    assert said.endswith('under if __name__ == "__main__"')

@@ -164,6 +164,16 @@ def test_a_state_taken_with_workers_and_restored_without_says_so(
                 list(ds.iterate(state))
 
 
+def test_a_damaged_state_of_other_workers_says_what_was_raised() -> None:
+    ds = ks.Dataset.range(20).map_batches(lambda x: x, 4)
+    with iter(ds) as it:
+        next(it)
+        state = json.loads(json.dumps(it.state()).replace("parent", "damaged"))
+    other = ks.Dataset.range(20).map_batches(lambda x: x, 4, num_parallel_calls=2)
+    with pytest.raises(ks.StateError, match=r"with workers .* \(KeyError: 'parent'\)"):
+        list(other.iterate(state))
+
+
 def test_a_state_of_interleave_goes_on_with_workers_that_keep_its_order_alone() -> None:
     def pipeline(**workers: Any) -> ks.Dataset:
         ds = ks.Dataset.range(4)
@@ -285,11 +295,31 @@ print([int(next(it)) for it in iterators])
 
 
 LATE = """
-import sys, threading
+import contextlib, io, sys, tempfile, threading
+import numpy as np
 import keepset as ks
+from keepset.cli.main import main
 
 def double(x):
     return 2 * x
+
+def picture(x):
+    return np.zeros((2, 2, 3), np.uint8)
+
+def with_csv(ds, path):
+    ds.write_csv(path + "/x.csv")
+    return ds.map(double)
+
+def with_images(ds, path):
+    ds.map(picture).write_images(path)
+    return ds.map(double)
+
+def with_commands(ds, path):
+    ds.map(double).save(path)
+    with contextlib.redirect_stdout(io.StringIO()):
+        for command in ("ls", "verify"):
+            assert not main([command, path], standalone_mode=False)
+    return ds.map(double)
 
 def train():
     threading.main_thread().join()
@@ -297,6 +327,9 @@ def train():
         "map": lambda ds: ds.map(double),
         "workers": lambda ds: ds.map(double, num_parallel_calls=2).prefetch(2),
         "snapshot": lambda ds: ds.map(double).snapshot(sys.argv[2]),
+        "csv": lambda ds: with_csv(ds, tempfile.mkdtemp(dir=sys.argv[2])),
+        "images": lambda ds: with_images(ds, tempfile.mkdtemp(dir=sys.argv[2])),
+        "commands": lambda ds: with_commands(ds, tempfile.mkdtemp(dir=sys.argv[2])),
         "load": lambda ds: ks.load(ds.map(double).save(sys.argv[2]) or sys.argv[2]),
     }
     for _ in range(2):
@@ -306,7 +339,9 @@ threading.Thread(target=train).start()
 """
 
 
-@pytest.mark.parametrize("pipeline", ["map", "workers", "snapshot", "load"])
+@pytest.mark.parametrize(
+    "pipeline", ["map", "workers", "snapshot", "load", "csv", "images", "commands"]
+)
 def test_a_first_pass_may_begin_when_the_main_thread_has_ended(
     pipeline: str, tmp_path: Path
 ) -> None:

@@ -370,6 +370,8 @@ def test_what_follows_an_option_in_a_list_is_hidden() -> None:
         (["curl", "-u", "bob:hunter2", "https://host"], "bob:hunter2"),
         (["/usr/bin/curl", "--user", "bob:hunter2"], "bob:hunter2"),
         (["curl", "-H", "a 'b' -u c:d", "--user=bob:hun ter2'"], "bob:hun ter2'"),
+        (["curl", "-sSu", "bob:hunter2", "https://host"], "bob:hunter2"),
+        (["curl", "-u", "bob:hunter2", *["https://host"] * 200], "bob:hunter2"),
         (["mysql", "-uroot", "-phunter2", "db"], "hunter2"),
         (["sshpass", "-p", "hunter2", "ssh", "host"], "hunter2"),
         (["redis-cli", "-p", "6379", "-a", "hunter2"], "hunter2"),
@@ -386,6 +388,14 @@ def test_secrets_are_found_in_the_words_of_a_command(command: list[str], secret:
     assert masked.text == f"lambda x: run({shown!r})"
 
 
+def test_each_login_of_a_command_is_hidden_whole() -> None:
+    command = ["curl", "-u", "ada:hunter22", "--proxy-user", "ada:hunter22x", "https://host"]
+    hidden = [placeholder(word) if ":h" in word else word for word in command]
+    assert Mask().value(command) == hidden
+    assert Mask().text(" ".join(command)) == " ".join(hidden)
+    assert masked_source(f"lambda x: run({command!r})").text == f"lambda x: run({hidden!r})"
+
+
 def _text(word: str | bytes) -> str:
     return word.decode() if isinstance(word, bytes) else word
 
@@ -394,6 +404,7 @@ def _text(word: str | bytes) -> str:
     "command",
     [
         ["curl", "-u", "bob", "https://host", "-o", "a:b"],
+        ["curl", "-ou", "a:b"],
         ["mysql", "-p", "db", "-P3306"],
         ["redis-cli", "-h", "host"],
         ["words", "-u", "bob:hunter2", "-p", "8080"],

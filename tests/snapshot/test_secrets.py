@@ -337,6 +337,8 @@ COMMANDS = [
     ["curl", "-u", "ada:Zq-command-7810", "https://host"],
     ("mysql", "-uroot", "-pZq-command-7811"),
     [b"sshpass", b"-p", b"Zq-command-7812", b"ssh"],
+    ["curl", "-sSu", "ada:Zq-command-7817", "--proxy-user", "ada:Zq-command-78178"],
+    ["curl", "-u", "ada:Zq-command-7818", *["https://host"] * 200],
 ]
 PARSED = [urlsplit("https://ada:Zq-parsed-7813@h/x"), urlparse(b"x://ada:Zq-parsed-7814@h")]
 NETLOC = "ada:Zq-netloc-7815@db.example.org:5432"

@@ -217,7 +217,7 @@ def test_modes(tmp_path: Path) -> None:
     for seconds in (-1, float("nan"), "x", None):
         with pytest.raises(InvalidArgumentError, match="pending_snapshot_expiry_seconds must be"):
             snapshot(tmp_path, count, pending_snapshot_expiry_seconds=seconds)
-    for ignore in ([3], "global SCALE"):
+    for ignore in ([3], "global SCALE", 3, None):
         with pytest.raises(InvalidArgumentError, match="ignore is a list of names such as"):
             ks.Dataset.range(3).snapshot(tmp_path, ignore=ignore)  # type: ignore[arg-type]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -98,16 +99,18 @@ def test_a_fingerprint_of_your_own_cannot_be_strict(tmp_path: Path) -> None:
         kept(tmp_path, strict=True, fingerprint="mine")
 
 
-def test_a_strict_snapshot_is_stored_and_replayed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", [list, iter])
+def test_a_strict_snapshot_is_stored_and_replayed(
+    tmp_path: Path, kind: Callable[[list[str]], Iterable[str]]
+) -> None:
     calls: list[int] = []
 
     def function(x: Any) -> Any:
         calls.append(int(x))
         return np.sqrt(x)
 
-    ds = (
-        ks.Dataset.range(4).map(function).snapshot(tmp_path, strict=True, ignore=["captured calls"])
-    )
+    ignore = kind(["captured calls"])
+    ds = ks.Dataset.range(4).map(function).snapshot(tmp_path, strict=True, ignore=ignore)
     for _ in range(3):
         assert len(list(ds)) == 4
     assert calls == [0, 1, 2, 3]

@@ -76,7 +76,7 @@ def _running(what: str) -> Iterator[None]:
         # What a program does when it is run. Its exit code would be taken for an answer.
         raise InvalidArgumentError(
             f"{what} ended itself with sys.exit({error.code!r:.200}); put what only a run of the "
-            'program shall do, such as reading its arguments, under if __name__ == "__main__":'
+            'program shall do, such as reading its arguments, under if __name__ == "__main__"'
         ) from error
     except Exception as error:
         raise InvalidArgumentError(

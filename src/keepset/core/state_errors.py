@@ -53,7 +53,7 @@ def state_errors(
         # The place of a stage is told in other words where workers run it, and its neighbours have
         # places of their own then: what does not fit shows as any error, in any of them.
         if outline is not None and has_other_workers(outline, state["pipeline"]):
-            raise other_workers() from error
+            raise other_workers(error) from error
         raise StateError(
             "this state does not fit the pipeline, or was changed since it was taken "
             f"({type(error).__name__}: {error!s:.200}); build the dataset as it was when the state "

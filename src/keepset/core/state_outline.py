@@ -97,13 +97,18 @@ def _changed_kinds(old: Any, new: str) -> str:
     return f" (since it was taken: {'; '.join(found) or 'in another order'})"
 
 
-def other_workers() -> StateError:
-    """The error of a state that was taken with workers by a stage that has none, or the reverse."""
+def other_workers(error: Exception | None = None) -> StateError:
+    """The error of a state that was taken with workers by a stage that has none, or the reverse.
+
+    Args:
+        error: What showed that, which a damaged state raises as well.
+    """
+    seen = "" if error is None else f" ({type(error).__name__}: {error!s:.200})"
     return StateError(
         "this state was taken with workers and this stage has none, or the reverse, or one of them "
         "with deterministic=False; any number of workers goes on where another number stopped, so "
         "pass num_parallel_calls (1 is enough) where it was passed when the state was taken, and "
-        "leave it out where it was not"
+        f"leave it out where it was not{seen}"
     )
 
 

@@ -7,7 +7,7 @@ them is first called: it is half of the library, and those who keep nothing need
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Self
 
 from keepset.dataset.arguments import positive
@@ -178,7 +178,7 @@ class Keeping(BaseDataset):
         mode: str = "auto",
         fingerprint: str | None = None,
         strict: bool = False,
-        ignore: Sequence[str] = (),
+        ignore: Iterable[str] = (),
         on_pending: str = "passthrough",
         on_write_error: str = "warn",
         resume: bool = True,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from keepset.codecs import normal_name
@@ -28,7 +28,7 @@ def snapshot_stage(
     shard_func: Callable[..., Any] | None,
     fingerprint: str | None,
     strict: bool,
-    ignore: Sequence[str],
+    ignore: Iterable[str],
     num_shards: int | None,
     writable: bool,
     options: dict[str, Any],
@@ -37,11 +37,7 @@ def snapshot_stage(
 ) -> Node:
     """What keeps ``parent``, under its own fingerprint or a given one."""
     open_store(path, **options)  # a misspelt argument is one of the options, and an error at once
-    if isinstance(ignore, str) or not all(isinstance(name, str) for name in ignore):
-        raise InvalidArgumentError(
-            f"ignore is a list of names such as 'global SCALE', not {ignore!r:.60}; pass those "
-            "that keepset.explain prints"
-        )
+    ignore = _names(ignore)
     if fingerprint is not None and (strict or ignore):
         name = "strict" if strict else "ignore"
         raise InvalidArgumentError(
@@ -55,7 +51,7 @@ def snapshot_stage(
         compression=normal_name(compression),
         shard_func=shard_func,
         strict=strict,
-        ignore=tuple(ignore),
+        ignore=ignore,
         store_options=options,
         reader=reader_func and ReaderStage(reader_func, num_shards, kind),
         tell=tell if recipe else None,
@@ -64,3 +60,15 @@ def snapshot_stage(
     if fingerprint is None:
         warn_early(kept)
     return Writable(parent=kept) if writable else kept
+
+
+def _names(ignore: Iterable[str]) -> tuple[str, ...]:
+    """What is left out of the fingerprint; an iterator gives it only once."""
+    if isinstance(ignore, Iterable) and not isinstance(ignore, str):
+        names = tuple(ignore)
+        if all(isinstance(name, str) for name in names):
+            return names
+    raise InvalidArgumentError(
+        f"ignore is a list of names such as 'global SCALE', not {ignore!r:.60}; pass those that "
+        "keepset.explain prints"
+    )

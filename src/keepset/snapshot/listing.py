@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from keepset.errors import (
@@ -18,6 +17,7 @@ from keepset.snapshot.looking import Snapshot
 from keepset.snapshot.reading.opening import is_obstructed, snapshot_of
 from keepset.snapshot.writing.lease import EXPIRY_S, Holder, live_holder
 from keepset.storage import Store
+from keepset.workers.threads import map_at_once
 
 # A bucket answers many requests in the time of one.
 _AT_ONCE = 16
@@ -67,9 +67,10 @@ def list_snapshots(root: Store) -> list[Listed]:
             sizes.setdefault(folder, {})[name] = info.size_bytes
     if is_obstructed(root):
         sizes.setdefault("", {})
-    with ThreadPoolExecutor(_AT_ONCE, "keepset-list") as pool:
-        found = pool.map(lambda folder: _listed(root, folder, sizes[folder]), sorted(sizes))
-        return [each for each in found if not _is_removed(each, sizes[each.name])]
+    found = map_at_once(
+        lambda folder: _listed(root, folder, sizes[folder]), sorted(sizes), _AT_ONCE
+    )
+    return [each for each in found if not _is_removed(each, sizes[each.name])]
 
 
 def _is_removed(listed: Listed, sizes: Mapping[str, int]) -> bool:

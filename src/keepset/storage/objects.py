@@ -141,6 +141,9 @@ class ObjectStore(Store):
         # Consoles make empty objects that stand for folders: they have no name below the prefix.
         return iter(sorted((info for info in infos if info.name), key=lambda info: info.name))
 
+    def object_url(self, name: str) -> str:
+        return super().object_url(quote(name) if self._is_web else name)
+
     def create(self, name: str, data: bytes) -> bool:
         obs, url = obstore(), self.object_url(name)
         put = partial(obs.put, self._client, self._key(name), bytes(data), mode="create")

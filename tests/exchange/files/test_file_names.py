@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import pickle
 import re
+import tarfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
@@ -88,7 +90,7 @@ class Web(BaseHTTPRequestHandler):
 def web() -> Iterator[str]:
     Web.asked.clear()
     with ThreadingHTTPServer(("127.0.0.1", 0), Web) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
 
@@ -104,21 +106,74 @@ def test_a_question_mark_in_a_url_begins_a_query(web: str, query: str, tmp_path:
     assert list(pickle.loads(pickle.dumps(rows))) == list(rows)
 
 
+@pytest.mark.parametrize("query", ["", "?sig=a/b"])
+def test_the_name_of_a_file_is_decoded_as_its_folder_is(
+    web: str, query: str, tmp_path: Path
+) -> None:
+    url = f"{web}/the%20folder/a%20b%25.tsv{query}"
+    assert len(list(ks.read_csv(url).snapshot(tmp_path))) == 50
+    assert set(Web.asked) == {f"/the%20folder/a%20b%25.tsv{query}"}
+    assert len(list(ks.read_csv(url.replace("a%20b", "a b")))) == 50
+    assert len(set(Web.asked)) == 1
+
+
 def test_files_of_one_folder_with_queries_of_their_own(web: str, tmp_path: Path) -> None:
     names = [f"{web}/{name}.tsv?sig={name}/{name}" for name in "ab"]
     assert len(list(ks.read_csv(names).snapshot(tmp_path))) == 100
     assert set(Web.asked) == {"/a.tsv?sig=a/a", "/b.tsv?sig=b/b"}
 
 
-def test_a_query_is_not_shown_in_messages(web: str) -> None:
-    Web.text, text = b"", Web.text
-    try:
-        with pytest.raises(ks.KeepsetError) as raised:
-            list(ks.read_csv(f"{web}/a.tsv?sig=Zq-signature"))
-    finally:
-        Web.text = text
-    assert "a.tsv" in str(raised.value)
-    assert "Zq" not in str(raised.value)
+READERS: dict[str, Callable[[str], Any]] = {
+    "csv": ks.read_csv,
+    "json lines": ks.read_json_lines,
+    "text": lambda url: ks.read_text(url, encoding="utf-16"),
+    "fixed length": lambda url: ks.read_fixed_length(url, 7),
+    "parquet": ks.read_parquet,
+    "arrow": ks.read_arrow,
+    "npy": ks.read_npy,
+    "npz": ks.read_npz,
+    "hdf5": ks.read_hdf5,
+    "webdataset": ks.read_webdataset,
+    "webdataset of pictures": lambda url: ks.read_webdataset(url, decode=["jpg"]),
+    "webdataset of pickles": ks.read_webdataset,
+    "images": lambda url: ks.read_images(url, labels=None),
+    "image labels": lambda url: ks.read_images([url], class_names=["x"]),
+    "path list": ks.read_path_list,
+    "tfrecord": ks.TFRecordDataset,
+    "tfrecord of a compression": lambda url: ks.TFRecordDataset(url, compression_type="GZIP"),
+    "tfrecord features": ks.infer_features,
+}
+
+
+def archive(name: str) -> bytes:
+    """A tar file of one file, which is damaged for all that it is called."""
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w") as written:
+        info = tarfile.TarInfo(name)
+        info.size = 6
+        written.addfile(info, io.BytesIO(b"broken"))
+    return data.getvalue()
+
+
+DAMAGED = {
+    "csv": b"",
+    "json lines": b"{",
+    "webdataset of pictures": archive("a.jpg"),
+    "webdataset of pickles": archive("a.pkl"),
+    "fixed length": b"12345678",
+    "tfrecord features": b"",
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_a_query_is_not_shown_in_messages(
+    web: str, reader: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Web, "text", DAMAGED.get(reader, b"\xff broken" * 50))
+    with pytest.raises(ks.KeepsetError) as raised:
+        list(READERS[reader](f"{web}/a.txt?sig=Zq-signature"))
+    assert "a.txt" in str(raised.value)
+    assert "Zq" not in f"{raised.value} {raised.value.__dict__.get('path')}"
 
 
 def test_a_question_mark_in_other_names_is_a_pattern(folder: str) -> None:

@@ -18,9 +18,16 @@ _ENDS: Final = re.compile(r"[\s'\"]")
 def command_spans(line: str) -> Iterator[Span]:
     """Where the secrets are that well-known commands get without the name of a secret."""
     lowered = line.lower()
-    if any(each in lowered for each in COMMANDS):
-        for pattern in _patterns():
-            yield from (found.span("secret") for found in pattern.finditer(line))
+    if not any(each in lowered for each in COMMANDS):
+        return
+    for command, option in _patterns():
+        at = 0
+        while (found := command.search(line, at)) is not None:
+            at = found.end()
+            # The next one of the same command, such as that of --proxy-user, counts from there.
+            while (found := option.match(line, at)) is not None:
+                yield found.span("secret")
+                at = found.end()
 
 
 def as_line(words: Sequence[str]) -> str:
@@ -29,13 +36,17 @@ def as_line(words: Sequence[str]) -> str:
 
 
 @cache
-def _patterns() -> list[re.Pattern[str]]:
-    before, word = r"\b[^\n]{0,200}?\s", r"(?P<secret>[^\s'\"]+)"
+def _patterns() -> list[tuple[re.Pattern[str], re.Pattern[str]]]:
+    """What each command is called, and its options up to the next secret."""
+    before, word = r"[^\n]{0,200}?\s", r"(?P<secret>[^\s'\"]+)"
     login = r"(?P<secret>[^\s:'\"]+:[^\s'\"]+)"
-    return [
-        re.compile(rf"curl{before}(?:-[uU]|--user|--proxy-user)[= ]*['\"]?{login}"),
-        re.compile(rf"sshpass\s+-p\s*['\"]?{word}"),
+    # Flags without a value may stand before that of the login: -sSu.
+    flags = r"[#0-46aBfgGiIjJklLMnNOpqRsSvVZ]{0,20}"
+    patterns = [
+        (r"curl\b", rf"{before}(?:-{flags}[uU]|--user|--proxy-user)[= ]*['\"]?{login}"),
+        (r"sshpass", rf"\s+-p\s*['\"]?{word}"),
         # With a blank behind it, a database follows: the password is asked for.
-        re.compile(rf"(?:mysql|mariadb)[\w-]{{0,20}}{before}-p['\"]?{word}"),
-        re.compile(rf"redis-cli{before}-a\s+['\"]?{word}"),
+        (r"(?:mysql|mariadb)", rf"{before}-p['\"]?{word}"),
+        (r"redis-cli\b", rf"{before}-a\s+['\"]?{word}"),
     ]
+    return [(re.compile(command), re.compile(option)) for command, option in patterns]

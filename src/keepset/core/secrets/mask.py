@@ -23,8 +23,10 @@ from keepset.core.secrets.values import (
     placeholders_in,
 )
 
-# Larger containers are never shown item by item.
+# Larger containers are never shown item by item, but for commands.
 _MOST_ITEMS: Final = 100
+# Of a list that may be a command, however long.
+_MOST_WORDS: Final = 1000
 # A shorter secret is part of too much else.
 _SHORTEST: Final = 6
 _PARSED: Final = ("SplitResult", "ParseResult", "SplitResultBytes", "ParseResultBytes")
@@ -77,9 +79,12 @@ class Mask:
             if shown == before:
                 return value
             return shown if kind is str else encoded(shown)
-        if depth == 0 or kind not in (list, tuple, set, frozenset) or len(value) > _MOST_ITEMS:
+        if depth == 0 or kind not in (list, tuple, set, frozenset):
             return value
-        if kind in (list, tuple) and (words := _secrets_of_command(value) - set(self.known)):
+        words = _secrets_of_command(value) if kind in (list, tuple) else set()
+        if len(value) > _MOST_ITEMS and not words:
+            return value
+        if words - set(self.known):
             return Mask({*self.known, *words}).value(value, strength, depth)
         inner = [self.value(item, strength, depth - 1) for item in value]
         if kind in (list, tuple):
@@ -98,7 +103,7 @@ def spans_of_command(words: Sequence[str]) -> list[Span]:
 
 def _secrets_of_command(items: Sequence[Any]) -> set[str]:
     """The texts that are secret in a list of words, as ``subprocess`` takes it."""
-    words = [decoded(item) if isinstance(item, str | bytes) else "" for item in items]
+    words = [decoded(item) if isinstance(item, str | bytes) else "" for item in items[:_MOST_WORDS]]
     line = " ".join(words)
     return {line[low:high] for low, high in spans_of_command(words) if high - low >= _SHORTEST}
 
@@ -190,12 +195,12 @@ def secret_texts(value: Any, strength: int = NONE, depth: int = 4) -> set[str]:
     if _is_of(kind, "urllib.parse", *_PARSED):
         return _logins(decoded(value.netloc))
     is_dict = issubclass(kind, dict)
-    if not is_dict and kind not in (list, tuple, set, frozenset):
-        return set()
-    # Not by its own methods: a class made of dict may do anything in them.
-    if depth == 0 or (dict.__len__(value) if is_dict else len(value)) > _MOST_ITEMS:
+    if depth == 0 or (not is_dict and kind not in (list, tuple, set, frozenset)):
         return set()
     found = _secrets_of_command(value) if kind in (list, tuple) else set()
+    # Not by its own methods: a class made of dict may do anything in them.
+    if (dict.__len__(value) if is_dict else len(value)) > _MOST_ITEMS:
+        return found
     # A copy: a memo may be filled by another thread meanwhile.
     items: list[tuple[Any, Any]]
     items = list(dict.items(value)) if is_dict else list(enumerate(list(value)))

@@ -15,7 +15,7 @@ from keepset.storage.private_url import private_url, whole_url
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _MAGIC: Final = re.compile(r"[*?\[]")
 # In these, a question mark is where the query begins, such as a signature, which is no pattern.
-_WEB: Final = re.compile(r"(https?://[^?]*)(\?.*)", re.IGNORECASE | re.DOTALL)
+_WEB: Final = re.compile(r"(https?://[^?]*)(\?.*)?", re.IGNORECASE | re.DOTALL)
 
 
 def file_names(given: Any, options: dict[str, Any], *, folders: bool = False) -> list[str]:
@@ -61,7 +61,22 @@ def _below(folder: str, options: dict[str, Any]) -> list[str]:
             "no file and would be lost; read them with pyarrow.dataset and from_arrow, or name the "
             f"files, with the pattern {private_url(root + '/*/*')!r}, to do without"
         )
-    return [f"{root.rstrip('/')}/{name}" for name in shown]
+    return [url_of(root, name) for name in shown]
+
+
+def url_of(folder: str, name: str) -> str:
+    """The path or the url of a file in a folder, of which only urls of the web have a spelling."""
+    if _WEB.match(folder):
+        from urllib.parse import quote
+
+        name = quote(name)
+    return f"{folder.rstrip('/')}/{name}"
+
+
+def _unquoted(text: str) -> str:
+    from urllib.parse import unquote
+
+    return unquote(text)
 
 
 def _matches(pattern: str, options: dict[str, Any]) -> list[str]:
@@ -72,8 +87,9 @@ def _matches(pattern: str, options: dict[str, Any]) -> list[str]:
         path, query = _path(pattern)
         folder = path[: _MAGIC.search(path).start()].rpartition("/")[0]  # type: ignore[union-attr]
         store = open_store(folder + query, **options)
-        urls = (store.object_url(info.name) for info in store.list(""))
-        found = [whole_url(url) + query for url in urls if fnmatchcase(url, path)]
+        urls = (whole_url(store.object_url(info.name)) for info in store.list(""))
+        shown = _unquoted if _WEB.match(pattern) else str
+        found = [url + query for url in urls if fnmatchcase(shown(url), shown(path))]
     if not found:
         shown = private_url(pattern)
         raise NoFilesError(f"no file matches {shown!r}; check the pattern and the folder")
@@ -92,16 +108,19 @@ def store_of(name: str, options: dict[str, Any] | None) -> tuple[Store, str]:
 
 
 def folder_and_file(url: str) -> tuple[str, str]:
-    """The folder that a file is in, with the query of its url, and the name of the file."""
+    """The folder that a file is in, with the query of its url, and the name of the file.
+
+    In that of the web, ``%20`` and the like are decoded, as they are in folders.
+    """
     path, query = _path(url)
     folder, _, file = path.rpartition("/")
-    return folder + query, file
+    return folder + query, _unquoted(file) if _WEB.match(url) else file
 
 
 def _path(name: str) -> tuple[str, str]:
     """A name without the query of a url, and that."""
     found = _WEB.fullmatch(name)
-    return (name, "") if found is None else (found[1], found[2])
+    return (name, "") if found is None else (found[1], found[2] or "")
 
 
 def is_local(name: str) -> bool:

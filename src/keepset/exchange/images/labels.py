@@ -14,6 +14,7 @@ from keepset.errors import InvalidArgumentError
 from keepset.exchange.files.file_names import is_local
 from keepset.exchange.images.path_list import lines_of, resolved
 from keepset.exchange.images.sources import ImageFiles, sub_folders
+from keepset.storage.private_url import private_url
 
 _HEADS = ("label", "labels", "class")
 
@@ -42,8 +43,9 @@ def _first_folder(root: str) -> Callable[[str], str]:
         folder, slash, _ = name[start:].partition("/")
         if not slash:
             raise InvalidArgumentError(
-                f"{name} lies in no sub-folder of {root}, and so has no label; pass labels=None to "
-                "read pictures without labels, or a file or a function that knows them"
+                f"{private_url(name)} lies in no sub-folder of {private_url(root)}, and so has no "
+                "label; pass labels=None to read pictures without labels, or a file or a function "
+                "that knows them"
             )
         return folder
 
@@ -70,7 +72,8 @@ def by_file(
         label = listed.get(_identity(name))
         if label is None:
             raise InvalidArgumentError(
-                f"{label_file} has no label for {name}; add the line, or leave the file out"
+                f"{private_url(label_file)} has no label for {private_url(name)}; add the line, or "
+                "leave the file out"
             )
         labels.append(label)
     if class_names is None:
@@ -90,8 +93,8 @@ def labelled_paths(label_file: str, options: dict[str, Any]) -> list[tuple[str, 
         path, label = _by_comma(line) if has_commas else _by_space(line)
         if not path or not label:
             raise InvalidArgumentError(
-                f"{label_file}: line {number} is {line!r:.60}, and a path and a label are needed, "
-                "with a comma or a space between them"
+                f"{private_url(label_file)}: line {number} is {line!r:.60}, and a path and a "
+                "label are needed, with a comma or a space between them"
             )
         if number == 1 and has_commas and label.lower() in _HEADS:
             continue
@@ -122,7 +125,7 @@ def _numbered(labels: Iterable[str], names: Sequence[str], class_names: Sequence
     for label, name in zip(labels, names, strict=True):
         if label not in numbers:
             raise InvalidArgumentError(
-                f"{name} is of the class {label!r}, which class_names does not have: "
+                f"{private_url(name)} is of the class {label!r}, which class_names does not have: "
                 f"{list(class_names)!r:.200}"
             )
         found.append(numbers[label])

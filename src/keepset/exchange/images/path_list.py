@@ -19,6 +19,7 @@ from keepset.core.structure import structure_of
 from keepset.errors import CorruptRecordError, ElementError
 from keepset.exchange.files.exporting import RowWriter
 from keepset.exchange.files.file_names import is_local, store_of
+from keepset.storage.private_url import private_url
 
 _PATH: Final = "path"
 _TEXT: Final = TensorSpec((), string)
@@ -37,10 +38,11 @@ def lines_of(name: str, options: dict[str, Any] | None) -> list[str]:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
+        shown = private_url(name)
         raise CorruptRecordError(
-            f"{name}: line {line} is not UTF-8 text; a list has the path of one file in each line, "
-            "in UTF-8",
-            path=name,
+            f"{shown}: line {line} is not UTF-8 text; a list has the path of one file in each "
+            "line, in UTF-8",
+            path=shown,
             record=line,
             byte=error.start,
         ) from error

@@ -22,6 +22,7 @@ from keepset.exchange.images.pictures import PixelFormat
 from keepset.nodes.parallel_rows import ParallelRowStage
 from keepset.nodes.row_loop import Step
 from keepset.storage.failures import reading
+from keepset.storage.private_url import private_url
 from keepset.storage.regular_file import open_regular
 
 IMAGE, LABEL, PATH = "image", "label", "path"
@@ -137,10 +138,11 @@ class _Reader:
         try:
             return self._pixels.decode(data)
         except ValueError as error:
+            shown = private_url(name)
             raise CorruptRecordError(
-                f"{name} cannot be read: {error}; restore the file from a copy, or leave such "
+                f"{shown} cannot be read: {error}; restore the file from a copy, or leave such "
                 'files out with on_corrupt="skip"',
-                path=name,
+                path=shown,
             ) from error
 
     def _bytes(self, name: str) -> bytes:

@@ -11,6 +11,7 @@ from keepset.exchange.files.file_names import file_names, is_local
 from keepset.exchange.images.path_list import parse_path_list
 from keepset.exchange.images.pictures import ENDINGS
 from keepset.storage import open_store
+from keepset.storage.private_url import private_url
 
 # What a file is called that has one path in each line; one without an ending is such a file, too.
 _LISTS: Final = ("txt", "csv", "tsv", "lst", "list")
@@ -74,7 +75,7 @@ def in_folder(folder: str, options: dict[str, Any]) -> ImageFiles:
     names = [_joined(root, name) for name in found if is_picture(name) and not _is_hidden(name)]
     if not names:
         raise NoFilesError(
-            f"there are no pictures below {folder!r}: no file ends with one of "
+            f"there are no pictures below {private_url(folder)!r}: no file ends with one of "
             f"{', '.join(ENDINGS)}; check the folder"
         )
     return ImageFiles(names, root)

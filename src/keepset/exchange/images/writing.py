@@ -7,8 +7,8 @@ import io
 import os
 from collections import deque
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from typing import Any, BinaryIO, Final
 
 import numpy as np
@@ -23,6 +23,7 @@ from keepset.exchange.images.pictures import check_quality, encode, ending_of, m
 from keepset.exchange.images.reading import IMAGE, LABEL, PATH
 from keepset.snapshot.writing.progress import Progress
 from keepset.storage import LocalStore, Store, open_store, path_text
+from keepset.workers.threads import Task, ThreadPool
 
 LIST: Final = "labels.txt"
 _ENDINGS: Final = {"png": "png", "jpeg": "jpg", "webp": "webp"}
@@ -189,13 +190,15 @@ class _Written:
 
     def __init__(self, store: Store, shown: Progress) -> None:
         self._store, self._shown = store, shown
-        self._pool = ThreadPoolExecutor(_AT_ONCE, "keepset-pictures")
-        self._waiting: deque[tuple[_Picture, Future[int]]] = deque()
+        # No executor, for those are refused to threads that go on when the main thread has ended.
+        self._pool = ThreadPool()
+        self._pool.reserve(_AT_ONCE)
+        self._waiting: deque[tuple[_Picture, Task]] = deque()
         self._folders: set[str] = set()
 
     def add(self, picture: _Picture, lines: BinaryIO) -> None:
         self._folders.add(picture.name.rpartition("/")[0])
-        self._waiting.append((picture, self._pool.submit(picture.put, self._store)))
+        self._waiting.append((picture, self._pool.submit(partial(picture.put, self._store))))
         if len(self._waiting) > 2 * _AT_ONCE:
             self._note(lines)
 
@@ -212,7 +215,9 @@ class _Written:
 
     def remove(self, lines: BinaryIO) -> None:
         """Take back what was written, so that the folder is as empty as it was."""
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        for _, done in self._waiting:
+            if not done.cancel():
+                done.wait()
         names = [picture.name for picture, _ in self._waiting]
         with suppress(OSError):
             lines.seek(0)
@@ -222,4 +227,4 @@ class _Written:
             self._store.prune(sorted(self._folders - {""}))
 
     def close(self) -> None:
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._pool.close()

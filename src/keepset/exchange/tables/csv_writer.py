@@ -50,7 +50,7 @@ class CsvWriter(RowWriter):
         self._packed = gzip.GzipFile("", "wb", fileobj=file, mtime=0) if is_compressed else None
         self._file: Any = self._packed or file
         if header:
-            self._write(pa.RecordBatch.from_pylist([], self._out.schema), True)
+            self._write(_no_rows(self._out.schema), True)
 
     def write(self, chunk: Chunk) -> None:
         for batch in self._out.batches(chunk):
@@ -75,6 +75,11 @@ class CsvWriter(RowWriter):
     def finish(self) -> None:
         if self._packed is not None:
             self._packed.close()
+
+
+def _no_rows(schema: pa.Schema) -> pa.RecordBatch:
+    """An empty batch; Arrow would import pandas to make one of a list."""
+    return pa.record_batch([pa.nulls(0, field.type) for field in schema], schema)
 
 
 def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:

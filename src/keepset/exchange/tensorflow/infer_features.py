@@ -16,6 +16,7 @@ from keepset.exchange.tensorflow.features import (
     VarLenFeature,
 )
 from keepset.exchange.tensorflow.records import RecordReader
+from keepset.storage.private_url import private_url
 
 _DTYPES = {1: "string", 2: "float32", 3: "int64"}
 
@@ -36,7 +37,8 @@ def infer_features(
     """
     name = file_names(path, options)[0]
     store, file = store_of(name, options)
-    reader = RecordReader(pieces_of(store, file, sniff(store, file)), name, as_bytes=True)
+    shown = private_url(name)
+    reader = RecordReader(pieces_of(store, file, sniff(store, file)), shown, as_bytes=True)
     try:
         records: list[bytes] = []
         while len(records) < limit and len(found := reader.read(limit - len(records))):
@@ -47,8 +49,8 @@ def infer_features(
     finally:
         reader.close()
     if not records:
-        raise ElementError(f"{name} has no records to tell the features from")
-    return described(records, name)
+        raise ElementError(f"{shown} has no records to tell the features from")
+    return described(records, shown)
 
 
 def described(examples: Iterable[bytes], where: str = "") -> dict[str, FeatureDescription]:

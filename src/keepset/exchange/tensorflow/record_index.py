@@ -19,6 +19,7 @@ from keepset.exchange.tensorflow.record_scan import HEAD_BYTES
 from keepset.exchange.tensorflow.records import RecordReader
 from keepset.storage import Store
 from keepset.storage.failures import reading
+from keepset.storage.private_url import private_url
 from keepset.storage.regular_file import open_regular
 
 SUFFIX: Final = ".keepset-index"
@@ -76,7 +77,7 @@ def _places(name: str, index_dir: str | None) -> list[str]:
 
 
 def _build(store: Store, file: str, name: str) -> Array:
-    reader = RecordReader(pieces_of(store, file, NONE), name, verify=False)
+    reader = RecordReader(pieces_of(store, file, NONE), private_url(name), verify=False)
     starts: list[Array] = []
     try:
         while len(found := reader.read(_AT_ONCE, 1 << 62)):

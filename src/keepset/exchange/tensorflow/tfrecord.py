@@ -32,6 +32,7 @@ from keepset.exchange.tensorflow.record_index import index_of
 from keepset.exchange.tensorflow.record_scan import FRAME_BYTES, HEAD_BYTES
 from keepset.exchange.tensorflow.records import RecordReader
 from keepset.storage import Store
+from keepset.storage.private_url import private_url
 
 POLICIES: Final = ("error", "skip", "stop")
 _REMEDY: Final = 'restore the file from a copy, or read what is sound with on_corrupt="skip"'
@@ -94,8 +95,8 @@ class TfrecordDataset(Node):
         if found is None:
             return f"{self.title} has no index of its files"
         return (
-            f"{self.title} reads {found[0]}, which is compressed with {found[1]}; write it "
-            "uncompressed, or keep it with save(path), and load(path)"
+            f"{self.title} reads {private_url(found[0])}, which is compressed with {found[1]}; "
+            "write it uncompressed, or keep it with save(path), and load(path)"
         )
 
     @cached_property
@@ -189,10 +190,11 @@ def _payload(frame: memoryview, name: str, record: int, byte: int) -> bytes:
         and masked_crc(data) == int.from_bytes(frame[-4:], "little")
     )
     if not is_sound:
+        shown = private_url(name)
         raise CorruptRecordError(
-            f"{name}: record {record} at byte {byte} fails its checksum; restore the file from a "
+            f"{shown}: record {record} at byte {byte} fails its checksum; restore the file from a "
             "copy",
-            path=name,
+            path=shown,
             record=record,
             byte=byte,
         )
@@ -237,8 +239,9 @@ class _TfrecordCursor(Cursor):
             raise ElementError(
                 f"TFRecordDataset needs names of files, and one is a {type(name).__name__}"
             )
-        node, self._name = self._node, os.fsdecode(name)
-        store, file = store_of(self._name, node.store_options)
+        node, name = self._node, os.fsdecode(name)
+        self._name = private_url(name)
+        store, file = store_of(name, node.store_options)
         asked, found = compression_named(node.compression_type), sniff(store, file)
         if asked not in (NONE, found) and store.size(file):
             raise InvalidArgumentError(

@@ -18,6 +18,7 @@ from keepset.core.untyped import typed_column
 from keepset.errors import ElementError, InvalidArgumentError
 from keepset.exchange.images.pictures import ENDINGS as PICTURES
 from keepset.exchange.images.pictures import PixelFormat, encode, misfit
+from keepset.storage.private_url import private_url
 
 KEY: Final = "__key__"
 NUMBERS: Final = ("cls", "cls2", "class", "count", "index", "inx", "id")
@@ -38,8 +39,8 @@ def check_entry(entry: str, where: str) -> None:
     """An error if an entry cannot be decoded without running code."""
     if ending_of(entry) in PICKLED:
         raise InvalidArgumentError(
-            f"{where} holds {entry!r}, which is pickled: to decode it would run code; leave it out "
-            "with columns=[...], or read its bytes with decode=False or decode=[...]"
+            f"{private_url(where)} holds {entry!r}, which is pickled: to decode it would run code; "
+            "leave it out with columns=[...], or read its bytes with decode=False or decode=[...]"
         )
 
 

@@ -30,6 +30,7 @@ from keepset.exchange.webdataset.entries import (
 from keepset.exchange.webdataset.tar import TarError, TarFile, files_of
 from keepset.nodes.parallel_rows import ParallelRowStage
 from keepset.nodes.row_loop import Step
+from keepset.storage.private_url import private_url
 
 # Where a sample is from, for messages; the entry is gone when the sample is decoded.
 ORIGIN: Final = "__url__"
@@ -222,7 +223,8 @@ class _Decoder:
         try:
             return decode_entry(entry, value, self._pixels)
         except ValueError as error:
-            name, key = sample[ORIGIN].decode(), sample.get(KEY, b"").decode(errors="replace")
+            name = private_url(sample[ORIGIN].decode())
+            key = sample.get(KEY, b"").decode(errors="replace")
             what = f"{name}: {entry!r} of the sample {key!r} cannot be read: {error}"
             if isinstance(error, ElementError):
                 raise ElementError(f"{what}; read its bytes with decode=[...]") from error

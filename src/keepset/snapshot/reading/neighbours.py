@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import closing
-from functools import partial
 from typing import Final, TypeVar
 
 from keepset.errors import CorruptSnapshotError, NewerFormatError
 from keepset.storage import Store
-from keepset.workers.threads import ThreadPool
+from keepset.workers.threads import map_at_once
 
 T = TypeVar("T")
 
@@ -31,8 +29,4 @@ def read_neighbours(root: Store, names: list[str], read: Callable[[Store], T]) -
     if not root.is_remote or len(names) < 2:
         return dict(filter(None, map(one, names)))
     # An object store takes as long to answer one question as many.
-    # No executor, for those are refused to threads that go on when the main thread has ended.
-    with closing(ThreadPool()) as pool:
-        pool.reserve(_AT_ONCE)
-        tasks = [pool.submit(partial(one, name)) for name in names]
-        return dict(filter(None, (task.result() for task in tasks)))
+    return dict(filter(None, map_at_once(one, names, _AT_ONCE)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -22,6 +21,7 @@ from keepset.snapshot.reading.recipes import FOLDER as RECIPES
 from keepset.snapshot.reading.recipes import recipe_name
 from keepset.snapshot.upkeep.removing import FOLDERS
 from keepset.storage import Store
+from keepset.workers.threads import map_at_once
 
 
 @dataclass(frozen=True)
@@ -246,9 +246,8 @@ def _segment_damages(
         return what
 
     numbers = [n for n in range(len(manifest.chunks)) if n not in dropped]
-    with ThreadPoolExecutor(os.cpu_count() or 1, "keepset-check") as pool:
-        found = zip(numbers, pool.map(check, numbers), strict=True)
-        bad = {number: what for number, what in found if what is not None}
+    found = zip(numbers, map_at_once(check, numbers, os.cpu_count() or 1), strict=True)
+    bad = {number: what for number, what in found if what is not None}
     positions = manifest.positions(list(bad))
     for number, what in bad.items():
         chunk = manifest.chunks[number]
