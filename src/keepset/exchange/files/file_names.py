@@ -88,8 +88,8 @@ def _matches(pattern: str, options: dict[str, Any]) -> list[str]:
         folder = path[: _MAGIC.search(path).start()].rpartition("/")[0]  # type: ignore[union-attr]
         store = open_store(folder + query, **options)
         urls = (whole_url(store.object_url(info.name)) for info in store.list(""))
-        shown = _unquoted if _WEB.match(pattern) else str
-        found = [url + query for url in urls if fnmatchcase(shown(url), shown(path))]
+        plain = _unquoted if _WEB.match(pattern) else str
+        found = [url + query for url in urls if fnmatchcase(plain(url), plain(path))]
     if not found:
         shown = private_url(pattern)
         raise NoFilesError(f"no file matches {shown!r}; check the pattern and the folder")
