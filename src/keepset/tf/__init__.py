@@ -88,6 +88,7 @@ from keepset.tf.arrays import (
     zeros_like,
 )
 from keepset.tf.not_covered import not_covered
+from keepset.tf.shapes import TensorShape
 from keepset.tf.tensor import Tensor
 
 __all__ = [
@@ -96,6 +97,7 @@ __all__ = [
     "SparseTensor",
     "SparseTensorSpec",
     "Tensor",
+    "TensorShape",
     "TensorSpec",
     "abs",
     "argmax",

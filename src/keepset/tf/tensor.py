@@ -13,6 +13,7 @@ from keepset.core.encoded import encoded_leaf
 from keepset.core.ragged import Ragged
 from keepset.core.sparse import Sparse
 from keepset.core.structure import is_namedtuple, structure_of
+from keepset.tf.shapes import TensorShape
 
 _INT32 = np.iinfo(np.int32)
 
@@ -37,15 +38,13 @@ class Tensor(np.ndarray[Any, np.dtype[Any]]):
 
     def set_shape(self, shape: Any) -> None:
         """Nothing: shapes are always known here. One that does not fit is an error."""
-        sizes = tuple(shape)
-        fits = len(sizes) == self.ndim and all(
-            a is None or a == b for a, b in zip(sizes, self.shape, strict=True)
-        )
-        if not fits:
-            raise ValueError(f"a tensor of shape {self.shape} cannot have the shape {sizes}")
+        if not self.get_shape().is_compatible_with(shape):
+            raise ValueError(
+                f"a tensor of shape {self.shape} cannot have the shape {TensorShape(shape)}"
+            )
 
-    def get_shape(self) -> Any:
-        return self.shape
+    def get_shape(self) -> TensorShape:
+        return TensorShape(self.shape)
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         # Scalars stay tensors: they are asked for numpy() as well.

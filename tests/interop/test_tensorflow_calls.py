@@ -1,0 +1,90 @@
+"""Single calls, run by TensorFlow and by ``keepset.tf``: the same value, or the same kind of error.
+
+Each line of a file in ``calls`` is an expression, or statements and an expression behind ``;``.
+"""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import keepset.tf
+
+pytestmark = pytest.mark.interop
+
+FOLDER = Path(__file__).parent / "calls"
+
+
+def _lines() -> list[tuple[str, str]]:
+    found = []
+    for file in sorted(FOLDER.glob("*.calls")):
+        _, _, lines = file.read_text().partition("\n")
+        found += [(file.stem, line) for line in lines.splitlines() if line and line[0] != "#"]
+    return found
+
+
+LINES = _lines()
+
+
+@pytest.mark.parametrize("line", [line for _, line in LINES], ids=[f"{a}: {b}" for a, b in LINES])
+def test_a_call_does_the_same(line: str) -> None:
+    import tensorflow as tf
+
+    expected, got = outcome(line, tf), outcome(line, keepset.tf)
+    assert_same(got, expected)
+
+
+def outcome(line: str, tf: Any) -> Any:
+    """What a line comes to: a value in plain Python and NumPy, or the kind of its error."""
+    names = {"tf": tf, "np": np}
+    *statements, last = ast.parse(line).body
+    assert isinstance(last, ast.Expr)
+    try:
+        exec(compile(ast.Module(statements, []), "call", "exec"), names)
+        value = eval(compile(ast.Expression(last.value), "call", "eval"), names)
+        return plain(value, tf)
+    except Exception as error:
+        return "error", kind_of(error, tf)
+
+
+def kind_of(error: Exception, tf: Any) -> str:
+    """The first of the kinds that programs catch."""
+    kinds = TypeError, ValueError, LookupError, AttributeError
+    return next((kind.__name__ for kind in kinds if isinstance(error, kind)), type(error).__name__)
+
+
+def plain(value: Any, tf: Any) -> Any:
+    """A value without the classes of either library."""
+    if isinstance(value, tf.TensorShape):
+        return "shape", None if value.rank is None else value.as_list()
+    if isinstance(value, tf.Tensor):
+        return "tensor", str(value.dtype), tuple(value.shape), value.numpy()
+    if isinstance(value, dict):
+        return {key: plain(item, tf) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value).__name__, [plain(item, tf) for item in value]
+    return type(value).__name__, value
+
+
+def assert_same(got: Any, expected: Any) -> None:
+    assert type(got) is type(expected), (got, expected)
+    if isinstance(expected, list | tuple):
+        assert len(got) == len(expected), (got, expected)
+        for one, other in zip(got, expected, strict=True):
+            assert_same(one, other)
+    elif isinstance(expected, dict):
+        assert got.keys() == expected.keys()
+        for key in expected:
+            assert_same(got[key], expected[key])
+    elif isinstance(expected, np.ndarray | np.generic) and expected.dtype.kind in "fc":
+        assert_allclose(np.asarray(got), np.asarray(expected), rtol=1e-6)
+    elif isinstance(expected, np.ndarray):
+        assert got.dtype == expected.dtype
+        assert (got == expected).all(), (got, expected)
+    else:
+        assert got == expected
