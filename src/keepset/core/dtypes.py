@@ -95,6 +95,8 @@ def as_dtype(value: Any) -> DType:
     """
     if isinstance(value, StringType):
         return value
+    if (numpy := getattr(value, "as_numpy_dtype", None)) is not None:  # one of TensorFlow
+        value = "string" if numpy is object else numpy
     if value in (str, bytes, "string", "str", "bytes"):
         return string
     if isinstance(value, str) and value == text.name:

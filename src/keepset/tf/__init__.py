@@ -16,15 +16,13 @@ Example:
 
 from __future__ import annotations
 
-import numpy as np
-
-from keepset.core.dtypes import as_dtype, string
 from keepset.core.ragged import Ragged as RaggedTensor
 from keepset.core.sparse import Sparse as SparseTensor
 from keepset.core.spec import RaggedTensorSpec, SparseTensorSpec, TensorSpec
 from keepset.tf import (
     compat,
     data,
+    dtypes,
     errors,
     image,
     io,
@@ -87,11 +85,34 @@ from keepset.tf.arrays import (
     zeros,
     zeros_like,
 )
+from keepset.tf.dtypes import (
+    DType,
+    as_dtype,
+    bfloat16,
+    bool,
+    complex64,
+    complex128,
+    double,
+    float16,
+    float32,
+    float64,
+    half,
+    int8,
+    int16,
+    int32,
+    int64,
+    string,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
 from keepset.tf.not_covered import not_covered
 from keepset.tf.shapes import TensorShape
 from keepset.tf.tensor import Tensor
 
 __all__ = [
+    "DType",
     "RaggedTensor",
     "RaggedTensorSpec",
     "SparseTensor",
@@ -102,6 +123,7 @@ __all__ = [
     "abs",
     "argmax",
     "argmin",
+    "as_dtype",
     "bfloat16",
     "bool",
     "cast",
@@ -113,6 +135,7 @@ __all__ = [
     "convert_to_tensor",
     "data",
     "double",
+    "dtypes",
     "equal",
     "errors",
     "expand_dims",
@@ -180,14 +203,6 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
-
-bool = np.dtype(np.bool_)
-int8, int16, int32, int64 = (np.dtype(f"int{bits}") for bits in (8, 16, 32, 64))
-uint8, uint16, uint32, uint64 = (np.dtype(f"uint{bits}") for bits in (8, 16, 32, 64))
-float16, float32, float64 = (np.dtype(f"float{bits}") for bits in (16, 32, 64))
-half, double = float16, float64
-complex64, complex128 = np.dtype(np.complex64), np.dtype(np.complex128)
-bfloat16 = as_dtype("bfloat16")
 
 newaxis = None
 

@@ -21,6 +21,10 @@ def _wrapped(array: Any) -> Tensor:
     return viewed(array)
 
 
+def _storage(dtype: Any) -> np.dtype[Any]:
+    return storage_dtype(as_dtype(dtype))
+
+
 def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None = None) -> Tensor:
     """A tensor of a value."""
     made = tensor(value, dtype)
@@ -74,11 +78,11 @@ def concat(values: Any, axis: Any, name: str | None = None) -> Tensor:
 
 
 def shape(input: Any, out_type: Any = np.int32, name: str | None = None) -> Tensor:
-    return _wrapped(np.array(np.shape(_array(input)), np.dtype(out_type)))
+    return _wrapped(np.array(np.shape(_array(input)), _storage(out_type)))
 
 
 def size(input: Any, out_type: Any = np.int32, name: str | None = None) -> Tensor:
-    return _wrapped(np.array(_array(input).size, np.dtype(out_type)))
+    return _wrapped(np.array(_array(input).size, _storage(out_type)))
 
 
 def rank(input: Any, name: str | None = None) -> Tensor:
@@ -146,7 +150,7 @@ def range(*bounds: Any, delta: Any = 1, dtype: Any = None, name: str | None = No
         *bounds, delta = bounds  # type: ignore[assignment]
     start, limit = (0, bounds[0]) if len(bounds) == 1 else bounds
     numbers = [literal(value) for value in (start, limit, delta)]
-    kind = np.result_type(*numbers) if dtype is None else np.dtype(dtype)
+    kind = np.result_type(*numbers) if dtype is None else _storage(dtype)
     bounded: Any = [np.asarray(number)[()] for number in numbers]
     return _wrapped(np.arange(*bounded, dtype=kind))
 
@@ -208,13 +212,13 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
 def argmax(
     input: Any, axis: int = 0, output_type: Any = np.int64, name: str | None = None
 ) -> Tensor:
-    return _wrapped(np.argmax(_array(input), axis=axis).astype(output_type))
+    return _wrapped(np.argmax(_array(input), axis=axis).astype(_storage(output_type)))
 
 
 def argmin(
     input: Any, axis: int = 0, output_type: Any = np.int64, name: str | None = None
 ) -> Tensor:
-    return _wrapped(np.argmin(_array(input), axis=axis).astype(output_type))
+    return _wrapped(np.argmin(_array(input), axis=axis).astype(_storage(output_type)))
 
 
 def minimum(x: Any, y: Any, name: str | None = None) -> Tensor:

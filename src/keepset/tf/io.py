@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from keepset.core.dtypes import as_dtype, storage_dtype
 from keepset.exchange.files.file_names import store_of
 from keepset.exchange.tensorflow.features import (
     FixedLenFeature,
@@ -96,12 +97,12 @@ def decode_raw(
     input_bytes: Any, out_type: Any, little_endian: bool = True, name: str | None = None
 ) -> Tensor:
     """Bytes as the numbers that they are in memory."""
-    dtype = np.dtype(out_type).newbyteorder("<" if little_endian else ">")
+    dtype = storage_dtype(as_dtype(out_type)).newbyteorder("<" if little_endian else ">")
     data = untensored(input_bytes)
     if isinstance(data, bytes):
-        return viewed(np.frombuffer(data, dtype).astype(np.dtype(out_type)))
+        return viewed(np.frombuffer(data, dtype).astype(storage_dtype(as_dtype(out_type))))
     rows = [np.frombuffer(item, dtype) for item in np.asarray(data).ravel().tolist()]
-    made = np.stack(rows).astype(np.dtype(out_type))
+    made = np.stack(rows).astype(storage_dtype(as_dtype(out_type)))
     return viewed(made.reshape(*np.shape(data), -1))
 
 

@@ -15,6 +15,7 @@ from keepset.core.dtypes import DType, StringType, as_dtype, string
 from keepset.core.record import record
 from keepset.errors import ElementError, InvalidArgumentError, NoFilesError
 from keepset.tf.data.dataset import Dataset, TextLineDataset
+from keepset.tf.dtype import DType as TensorDType
 from keepset.tf.tensor import Tensor, array_of, tensored, untensored
 
 _INFERRED: Final = ("int32", "int64", "uint64", "float32", "float64")
@@ -72,7 +73,7 @@ def _is_exact(text: str, value: Any) -> bool:
 
 def _dtype_and_default(default: Any) -> tuple[DType, Any]:
     """What a default means: the dtype of a field that must be there, or a value for others."""
-    if isinstance(default, np.dtype | StringType | type):
+    if isinstance(default, TensorDType | np.dtype | StringType | type):
         return as_dtype(default), None
     value = untensored(default)
     if isinstance(value, list | tuple) and not len(value):
