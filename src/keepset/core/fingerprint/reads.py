@@ -1,15 +1,17 @@
 """Reads: the names whose values a function uses, apart from those that it only adds to.
 
-``computed += 1`` and ``SEEN.append(x)`` as statements of their own write, and nothing comes of what
-was there before. Everything that may fail because of what was there counts as a read: ``remove``,
-``del``, an item of a list.
+``computed += 1``, ``COUNTS["ok"] += 1`` and ``SEEN.append(x)`` as statements of their own write,
+and nothing comes of what was there before. Everything that may fail because of what was there
+counts as a read: ``remove``, ``del``, an item of a list.
 """
 
 from __future__ import annotations
 
 import ast
 from types import CodeType
+from typing import Any
 
+from keepset.core.fingerprint.effects import ANY_KEY
 from keepset.core.fingerprint.syntax import FunctionNode
 from keepset.core.record import record
 
@@ -28,12 +30,15 @@ class Reads:
         attributes: Names of attributes that are used, and all texts, which may be such names.
         bare: Variables that are used as a whole, and not only for an attribute.
         placed: Variables and attributes that items are assigned to, as in ``D[k] = v``.
+        counted: Those of which items are counted up, as in ``D["k"] += 1``, and the keys, as far
+            as the code has them. If there is no number under it, that fails.
     """
 
     names: frozenset[str]
     attributes: frozenset[str]
     bare: frozenset[str]
     placed: frozenset[str]
+    counted: frozenset[tuple[str, Any]] = frozenset()
 
 
 def reads_of(code: CodeType, node: FunctionNode | None) -> Reads:
@@ -66,10 +71,16 @@ class _Visitor(ast.NodeVisitor):
         self._attributes: set[str] = set()
         self._bare: set[str] = set()
         self._placed: set[str] = set()
+        self._counted: set[tuple[str, Any]] = set()
 
     def reads(self) -> Reads:
-        found = (self._names, self._attributes, self._bare, self._placed)
-        return Reads(*map(frozenset, found))
+        return Reads(
+            frozenset(self._names),
+            frozenset(self._attributes),
+            frozenset(self._bare),
+            frozenset(self._placed),
+            frozenset(self._counted),
+        )
 
     def visit_Name(self, node: ast.Name) -> None:
         if isinstance(node.ctx, ast.Load):
@@ -91,6 +102,13 @@ class _Visitor(ast.NodeVisitor):
                 pass  # n += 1
             case ast.Attribute() as target if isinstance(node.op, _SAFE):
                 self._owner(target)  # self.n += 1
+            case ast.Subscript(value=ast.Name() | ast.Attribute() as base, slice=key) if isinstance(
+                node.op, _SAFE
+            ):
+                self._container(base)  # COUNTS["ok"] += 1
+                self.visit(key)
+                name = base.id if isinstance(base, ast.Name) else base.attr
+                self._counted.add((name, key.value if isinstance(key, ast.Constant) else ANY_KEY))
             case ast.Name(id=name):
                 self._names.add(name)
             case ast.Attribute(attr=name) as target:

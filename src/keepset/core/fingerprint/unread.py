@@ -8,7 +8,7 @@ class.
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterator
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
@@ -32,7 +32,7 @@ _ANY_NAME = {
     *("getattr", "globals", "locals", "vars"),
 }
 _NUMBERS = (int, float, np.number)
-_ADDED_TO = (dict, list, set, deque)
+_ADDED_TO = (Counter, dict, list, set, deque)
 
 
 class Unread:
@@ -162,10 +162,22 @@ class _Search:
         )
 
     def _may_miss_place(self, value: Any, part: Part) -> bool:
-        """Whether an item is assigned to a place of a list, which may not be there."""
+        """Whether an item is assigned to a place, or counted up there, that may not be there."""
         name = part.label.partition(" ")[2].rpartition(".")[2]
+        if isinstance(value, dict):
+            return not self._can_be_counted(value, name)
         placed = frozenset[str]().union(*(reads.placed for reads in self._functions.values()))
-        return type(value) is not dict and name in placed
+        return name in placed or bool(self._counted_keys(name))
+
+    def _counted_keys(self, name: str) -> set[Any]:
+        reads = self._functions.values()
+        return {key for each in reads for known, key in each.counted if known == name}
+
+    def _can_be_counted(self, value: dict[Any, Any], name: str) -> bool:
+        """Whether there is a number under each key that is counted up, and so it cannot fail."""
+        if type(value) is Counter:
+            return all(is_a(each, _NUMBERS) for each in value.values())
+        return all(is_a(value.get(key), _NUMBERS) for key in self._counted_keys(name))
 
     def _is_unread_place(self, above: Vertex, part: Part) -> bool:
         if type(above.value) is FunctionType:
