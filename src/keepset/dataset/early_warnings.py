@@ -6,7 +6,7 @@ from dataclasses import fields
 from itertools import groupby
 
 from keepset.core.dtypes import string
-from keepset.core.fingerprint import Blind, Facts, Ignore, Moment
+from keepset.core.fingerprint import Blind, Facts, Ignore, Moment, moving_path
 from keepset.core.fingerprint.ignore import SEPARATOR
 from keepset.core.node import Node
 from keepset.core.spec import structure_and_leaves
@@ -42,7 +42,7 @@ def _warn_of_timing(stage: SnapshotStage) -> None:
         parallelism = getattr(node, "parallelism", None)
         if not isinstance(parallelism, Parallelism) or parallelism.calls in (None, 1):
             continue
-        path = _moving(facts_of_stage(node, Ignore(stage.ignore)))
+        path = moving_path(facts_of_stage(node, Ignore(stage.ignore)))
         if path is None:
             continue
         name = path[-1]
@@ -53,17 +53,6 @@ def _warn_of_timing(stage: SnapshotStage) -> None:
             "timing, and one outcome is about to be stored for every later run; leave "
             f"num_parallel_calls out, or pass ignore=[{name!r}] if it does not change the elements"
         )
-
-
-def _moving(facts: Facts) -> list[str] | None:
-    """The path to the first state that functions write themselves."""
-    for label, child in facts.children:
-        if child.moves:
-            return [label]
-        below = _moving(child)
-        if below is not None:
-            return [label, *below]
-    return None
 
 
 def _warn_of_blind_spots(stage: SnapshotStage, facts: Facts) -> None:

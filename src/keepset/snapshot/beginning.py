@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from keepset.core.fingerprint import Difference
+from keepset.core.fingerprint import Difference, moving_path
 from keepset.core.lineage import Lineage
 from keepset.core.run import Run, start_below
 from keepset.core.warn import warn_user
@@ -44,11 +44,6 @@ _BEGINNING_PATIENCE_S = 3.0
 # A pass that is over sooner shows no progress.
 _SHOWN_AFTER_S = 2.0
 
-_OWN_STATE = (
-    "its functions hold state of their own, such as a cache or a counter, which an interrupted "
-    "pass does not leave behind for the next process; if it does not change the elements, leave it "
-    'out with snapshot(path, ignore=["global NAME"]), and passes go on where they stopped'
-)
 _OTHERS = "the pipeline does not give the same elements again"
 _HERE = (
     "; its functions draw at random, or hold state that is not seen and has moved now, so this "
@@ -119,7 +114,7 @@ class Beginning(NamedTuple):
         node = self.node
         if self.identity.has_own_state and not state.is_empty:
             # Before any function runs: what they hold now is what the fingerprint says.
-            self.reset(state, _OWN_STATE)
+            self.reset(state, _of_own_state(self.identity))
         if state.damaged is not None:
             return self._fill(state, run_id)
         kept = computing = None
@@ -227,5 +222,18 @@ class Beginning(NamedTuple):
     def reset(self, state: LogState, reason: str) -> None:
         """Drop what is stored, and say so."""
         if not state.is_empty:
+            _log.info("starts over: %s: %s", self.store.url, reason)
             warn_user(f"{self.store.url} starts over: {reason}")
         add_reset(self.log, state, reason)
+
+
+def _of_own_state(identity: PassIdentity) -> str:
+    """Why a pass begins again whose functions move state, with the name of some of it."""
+    path = None if identity.identity is None else moving_path(identity.identity.facts)
+    name = path[-1] if path else "global NAME"
+    found = f"state of their own ({name})" if path else "state of their own"
+    return (
+        f"its functions hold {found}, such as a cache or a counter, which an interrupted pass does "
+        "not leave behind for the next process; if it does not change the elements, leave it out "
+        f'with snapshot(path, ignore=["{name}"]), and passes go on where they stopped'
+    )

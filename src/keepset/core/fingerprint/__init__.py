@@ -12,6 +12,7 @@ from keepset.core.fingerprint.facts import (
     counts_versions,
     facts_from_json,
     facts_to_json,
+    moving_path,
 )
 from keepset.core.fingerprint.held_results import counting_results, while_pass_runs
 from keepset.core.fingerprint.ignore import Ignore
@@ -39,6 +40,7 @@ __all__ = [
     "facts_to_json",
     "fingerprint_of_value",
     "fingerprints_of_values",
+    "moving_path",
     "note_made_so_far",
     "once",
     "reaches_what_is_written",

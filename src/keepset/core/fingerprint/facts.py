@@ -173,3 +173,14 @@ def facts_from_json(data: Any) -> Facts:
             f"{data!r:.60} does not describe a fingerprint ({error}); read what facts_to_json gave"
         ) from error
     return Facts(**texts, children=tuple(children), versions=versions)
+
+
+def moving_path(facts: Facts) -> list[str] | None:
+    """The path to the first state that functions write themselves."""
+    for label, child in facts.children:
+        if child.moves:
+            return [label]
+        below = moving_path(child)
+        if below is not None:
+            return [label, *below]
+    return None
