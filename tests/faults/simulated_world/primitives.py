@@ -7,7 +7,7 @@ all background work of the library is scheduled.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from threading import get_ident
 from typing import Any
 
@@ -152,17 +152,6 @@ class Hosts:
         return self._world.scheduler.current.actor.name
 
 
-class OneByOne:
-    """A pool of threads that has none."""
-
-    def __init__(self, *_: Any) -> None:
-        pass
-
-    def __enter__(self) -> OneByOne:
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        pass
-
-    def map(self, function: Callable[..., Any], items: Iterable[Any]) -> Iterator[Any]:
-        return map(function, items)
+def one_by_one(call: Callable[[Any], Any], values: Iterable[Any], threads: int) -> list[Any]:
+    """As ``map_at_once``, without threads."""
+    return list(map(call, values))

@@ -20,9 +20,9 @@ from tests.faults.simulated_world.primitives import (
     Future,
     Hosts,
     Now,
-    OneByOne,
     Queues,
     Threading,
+    one_by_one,
 )
 from tests.faults.simulated_world.scheduler import Actor, Scheduler
 from tests.faults.simulated_world.store import Disk, Operation, SimulatedStore
@@ -101,7 +101,7 @@ def patched() -> Iterator[None]:
         (recorder, "queue", Queues(NOW)),
         (recorder, "Future", lambda: Future(NOW.scheduler)),
         (run_id, "os", mock.Mock(urandom=NOW.urandom)),
-        (checking, "ThreadPoolExecutor", OneByOne),
+        (checking, "map_at_once", one_by_one),
         (read_ahead, "threads_for", lambda source: None),
         (first_pass.FirstPass, "is_due", property(lambda self: self._added >= 2)),
         (first_pass.FirstPass, "_say_stored", note_stored),
