@@ -2,7 +2,8 @@
 
     KeepsetError
     ├── InvalidArgumentError (ValueError)      a bad argument, found when the pipeline is built
-    │   └── NoFilesError (FileNotFoundError)   a pattern that matches no file
+    │   ├── NoFilesError (FileNotFoundError)   a pattern that matches no file
+    │   └── DtypeError (TypeError)             tensors of dtypes that do not go together
     ├── ElementError (TypeError, ValueError)   an element that is not of the promised type
     │   └── ResultError                        a function returned what no stage can use
     ├── NotAddressableError (TypeError)        ``ds[i]`` on a stage that cannot jump
@@ -52,6 +53,10 @@ class NoFilesError(InvalidArgumentError, FileNotFoundError):
 
     # Without this, OSError's own __str__ would hide a message given as the only argument.
     __str__ = Exception.__str__
+
+
+class DtypeError(InvalidArgumentError, TypeError):
+    """Tensors have dtypes that do not go together, or one that an operation does not take."""
 
 
 class ElementError(KeepsetError, TypeError, ValueError):

@@ -41,8 +41,8 @@ def test_functions_are_called_with_tensors() -> None:
     list(ds.take_while(lambda i, x: note(i, x) >= 0))
     list(ds.flat_map(lambda i, x: Dataset.from_tensors(note(i, x))))
     list(ds.interleave(lambda i, x: Dataset.from_tensors(note(i, x))))
-    list(ds.scan(0, lambda s, e: (s + note(e[1]), s)))
-    ds.reduce(0, lambda s, e: s + note(e[1]))
+    list(ds.scan(tf.constant(0, tf.int64), lambda s, e: (s + note(e[1]), s)))
+    ds.reduce(tf.constant(0, tf.int64), lambda s, e: s + note(e[1]))
     list(ds.group_by_window(lambda i, x: note(i) % 2, lambda k, w: w.batch(2), 2))
     assert set(kinds) == {tf.Tensor}
 

@@ -40,20 +40,21 @@ def test_texts_are_bytes() -> None:
 
 def test_expressions_give_tensors_scalars_too() -> None:
     x = tf.constant([1, 2, 3])
-    for made in (x + 1, x[0], x[0] * 2, np.sqrt(x), x.sum(), x == 2, -x, next(iter(x))):
+    for made in (x + 1, x[0], x[0] * 2, x + np.ones(3), x == 2, -x, next(iter(x))):
         assert isinstance(made, tf.Tensor), made
         assert isinstance(made.numpy(), np.ndarray | np.generic)
     assert (x * 2).dtype == tf.int32
     assert int(x[1]) == 2
-    assert f"{x[0]}" == "tf.Tensor(1, shape=(), dtype=int32)"
+    assert f"{x[0]}" == "1"
+    assert str(x[0]) == "tf.Tensor(1, shape=(), dtype=int32)"
     assert f"{x[0]:03d}" == "001"
-    assert repr(x) == "<tf.Tensor: shape=(3,), dtype=int32, numpy=[1 2 3]>"
+    assert repr(x) == "<tf.Tensor: shape=(3,), dtype=int32, numpy=array([1, 2, 3], dtype=int32)>"
 
 
 def test_a_shape_can_be_stated() -> None:
     x = tf.constant([[1, 2]])
     x.set_shape([None, 2])
-    with pytest.raises(ValueError, match="cannot have the shape"):
+    with pytest.raises(ValueError, match="not compatible"):
         x.set_shape([3])
 
 

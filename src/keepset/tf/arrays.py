@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import builtins
+import math
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from keepset.core.arrays import as_array
 from keepset.core.dtypes import StringType, as_dtype, storage_dtype
-from keepset.tf.tensor import Tensor, array_of, cast_array, literal, tensor, untensored, viewed
+from keepset.errors import DtypeError
+from keepset.tf.conversion import cast_value, ints_of, value_of
+from keepset.tf.elements import untensored
+from keepset.tf.tensor import Tensor, array_of, tensor, wrapped
 
 
 def _array(value: Any) -> Any:
@@ -18,7 +23,7 @@ def _array(value: Any) -> Any:
 
 
 def _wrapped(array: Any) -> Tensor:
-    return viewed(array)
+    return wrapped(array)
 
 
 def _storage(dtype: Any) -> np.dtype[Any]:
@@ -26,24 +31,35 @@ def _storage(dtype: Any) -> np.dtype[Any]:
 
 
 def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None = None) -> Tensor:
-    """A tensor of a value."""
-    made = tensor(value, dtype)
+    """A tensor of a value, which is repeated or given a shape if one is passed."""
+    if isinstance(value, Tensor) and dtype is not None:
+        value_of(value, dtype)  # another dtype is an error
+    made = array_of(value, dtype)
     if shape is None:
-        return made
-    sizes = tuple(int(size) for size in np.atleast_1d(np.asarray(shape, np.int64)))
-    if made.size == 1:
-        return _wrapped(np.full(sizes, made.reshape(-1)[0].numpy(), made.dtype))
-    return _wrapped(np.asarray(made).reshape(sizes))
+        return wrapped(made)
+    sizes = ints_of(shape)
+    if np.size(made) == 1:
+        return wrapped(np.full(sizes, np.reshape(made, -1)[0], made.dtype))
+    if np.size(made) != math.prod(sizes):
+        raise TypeError(
+            f"{np.size(made)} items have no shape {sizes}; tf.reshape and tf.fill do more"
+        )
+    return wrapped(np.reshape(made, sizes))
 
 
-def convert_to_tensor(value: Any, dtype: Any = None, name: str | None = None) -> Tensor:
-    """As ``constant``."""
+def convert_to_tensor(
+    value: Any, dtype: Any = None, dtype_hint: Any = None, name: str | None = None
+) -> Tensor:
+    """A tensor of a value. ``dtype_hint`` is the dtype of a value that may have it."""
+    if dtype is None and dtype_hint is not None and not isinstance(value, Tensor):
+        with suppress(DtypeError):
+            return tensor(value, dtype_hint)
     return tensor(value, dtype)
 
 
 def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
     """The same values in another dtype."""
-    return _wrapped(cast_array(_array(x), as_dtype(dtype)))
+    return Tensor(cast_value(value_of(x), dtype))
 
 
 def identity(input: Any, name: str | None = None) -> Tensor:
@@ -149,7 +165,7 @@ def range(*bounds: Any, delta: Any = 1, dtype: Any = None, name: str | None = No
     if len(bounds) == 3:
         *bounds, delta = bounds  # type: ignore[assignment]
     start, limit = (0, bounds[0]) if len(bounds) == 1 else bounds
-    numbers = [literal(value) for value in (start, limit, delta)]
+    numbers = [value_of(value) for value in (start, limit, delta)]
     kind = np.result_type(*numbers) if dtype is None else _storage(dtype)
     bounded: Any = [np.asarray(number)[()] for number in numbers]
     return _wrapped(np.arange(*bounded, dtype=kind))
@@ -167,7 +183,7 @@ def ones(shape: Any, dtype: Any = np.float32, name: str | None = None) -> Tensor
 
 
 def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
-    filler = literal(value)
+    filler = value_of(value)
     return _wrapped(np.full(_sizes(dims), filler, np.asarray(filler).dtype))
 
 
@@ -290,7 +306,7 @@ def _called(result: Any, types: Any) -> Any:
 
 
 def _typed(value: Any, dtype: Any) -> Tensor:
-    return _wrapped(cast_array(_array(value), as_dtype(getattr(dtype, "dtype", dtype))))
+    return Tensor(cast_value(value_of(value), getattr(dtype, "dtype", dtype)))
 
 
 def function(func: Any = None, **ignored: Any) -> Any:

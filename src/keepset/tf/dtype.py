@@ -42,13 +42,22 @@ class DType:
         (255, False, tf.int64)
     """
 
-    __slots__ = ("name",)
+    __slots__ = ("_storage", "name")
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self._storage: np.dtype[Any] | None = None
 
     @property
-    def _core(self) -> core.DType:
+    def storage(self) -> np.dtype[Any]:
+        """The NumPy dtype of the arrays that hold such items."""
+        if self._storage is None:
+            self._storage = core.storage_dtype(self.core)
+        return self._storage
+
+    @property
+    def core(self) -> core.DType:
+        """As the rest of the library knows it."""
         return core.as_dtype(self.name)  # that of bfloat16 is in a library that is slow to import
 
     @property
@@ -59,7 +68,7 @@ class DType:
     @property
     def dtype(self) -> np.dtype[Any]:
         """What NumPy takes it for, also where one of its own dtypes is compared with it."""
-        return core.storage_dtype(self._core)
+        return self.storage
 
     @property
     def as_datatype_enum(self) -> int:
@@ -138,12 +147,12 @@ class DType:
 
     @property
     def _is_string(self) -> bool:
-        return isinstance(self._core, core.StringType)
+        return isinstance(self.core, core.StringType)
 
     @property
     def _numpy(self) -> np.dtype[Any]:
-        assert not isinstance(self._core, core.StringType)
-        return self._core
+        assert not isinstance(self.core, core.StringType)
+        return self.core
 
     def _limit(self, name: str, word: str) -> Any:
         if self.is_integer:
@@ -200,9 +209,9 @@ def _name_of(value: Any) -> str:
         return "string"
     if value is float:
         return "float32"
-    if value in (int, str, bytes, None):
+    if value is None or value is int or value is str or value is bytes:
         return ""  # of which TensorFlow does not say what they stand for
-    if value in (object, np.object_, np.dtype(object)):
+    if value is object or value is np.object_ or value == np.dtype(object):
         return "string"
     try:
         return core.as_dtype(value).name

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from keepset.errors import CorruptRecordError as DataLossError
-from keepset.errors import ElementError as InvalidArgumentError
+from keepset.errors import InvalidArgumentError
 from keepset.errors import KeepsetError as OpError
 from keepset.tf.not_covered import not_covered
 
 NotFoundError = FileNotFoundError
 OutOfRangeError = StopIteration
 AlreadyExistsError = FileExistsError
+UnimplementedError = NotImplementedError
 
 __all__ = [
     "AlreadyExistsError",
@@ -18,6 +19,7 @@ __all__ = [
     "NotFoundError",
     "OpError",
     "OutOfRangeError",
+    "UnimplementedError",
 ]
 
 __getattr__ = not_covered("tf.errors")

@@ -139,4 +139,19 @@ class GFile:
             self.close()
 
 
+__all__ = [
+    "GFile",
+    "copy",
+    "exists",
+    "glob",
+    "isdir",
+    "join",
+    "listdir",
+    "makedirs",
+    "mkdir",
+    "remove",
+    "rename",
+    "rmtree",
+]
+
 __getattr__ = not_covered("tf.io.gfile")

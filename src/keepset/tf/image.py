@@ -12,9 +12,11 @@ import numpy as np
 
 from keepset.core.dtypes import as_dtype, storage_dtype
 from keepset.errors import ElementError, MissingExtraError
+from keepset.tf.elements import untensored
 from keepset.tf.not_covered import not_covered
 from keepset.tf.random import uniform
-from keepset.tf.tensor import Tensor, array_of, untensored, viewed
+from keepset.tf.tensor import Tensor, array_of
+from keepset.tf.tensor import wrapped as viewed
 
 _MODES = {1: "L", 3: "RGB", 4: "RGBA"}
 _CHANNELS = {"L": 1, "LA": 4, "RGB": 3, "RGBA": 4, "P": 3, "1": 1, "CMYK": 3, "I;16": 1}
@@ -228,5 +230,22 @@ def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
     )
     return convert_image_dtype(gray.astype(np.float32), array.dtype)
 
+
+__all__ = [
+    "convert_image_dtype",
+    "decode_bmp",
+    "decode_gif",
+    "decode_image",
+    "decode_jpeg",
+    "decode_png",
+    "encode_jpeg",
+    "encode_png",
+    "flip_left_right",
+    "flip_up_down",
+    "per_image_standardization",
+    "random_flip_left_right",
+    "resize",
+    "rgb_to_grayscale",
+]
 
 __getattr__ = not_covered("tf.image")

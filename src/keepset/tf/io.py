@@ -25,7 +25,9 @@ from keepset.exchange.tensorflow.tensors import parse_tensor as _parse_tensor
 from keepset.exchange.tensorflow.tensors import serialize_tensor as _serialize_tensor
 from keepset.exchange.tensorflow.tfrecord_writer import TFRecordOptions, TFRecordWriter
 from keepset.tf import gfile
+from keepset.tf.conversion import value_of
 from keepset.tf.data.csv_files import decode_csv
+from keepset.tf.elements import tensored, untensored
 from keepset.tf.image import (
     decode_bmp,
     decode_gif,
@@ -36,7 +38,8 @@ from keepset.tf.image import (
     encode_png,
 )
 from keepset.tf.not_covered import not_covered
-from keepset.tf.tensor import Tensor, literal, tensored, untensored, viewed
+from keepset.tf.tensor import Tensor
+from keepset.tf.tensor import wrapped as viewed
 
 __all__ = [
     "FixedLenFeature",
@@ -52,9 +55,18 @@ __all__ = [
     "decode_image",
     "decode_jpeg",
     "decode_png",
+    "decode_raw",
     "encode_jpeg",
     "encode_png",
     "gfile",
+    "matching_files",
+    "parse_example",
+    "parse_single_example",
+    "parse_single_sequence_example",
+    "parse_tensor",
+    "read_file",
+    "serialize_tensor",
+    "write_file",
 ]
 
 
@@ -85,7 +97,7 @@ def parse_single_sequence_example(
 
 def serialize_tensor(tensor: Any, name: str | None = None) -> Tensor:
     """A tensor as bytes."""
-    return tensored(_serialize_tensor(literal(tensor)))  # type: ignore[no-any-return]
+    return tensored(_serialize_tensor(value_of(tensor)))  # type: ignore[no-any-return]
 
 
 def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Tensor:

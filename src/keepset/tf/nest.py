@@ -26,4 +26,10 @@ def pack_sequence_as(structure: Any, flat_sequence: Any) -> Any:
     return structure_of(structure).build(list(flat_sequence))
 
 
+__all__ = [
+    "flatten",
+    "map_structure",
+    "pack_sequence_as",
+]
+
 __getattr__ = not_covered("tf.nest")

@@ -14,7 +14,8 @@ import numpy as np
 from keepset.core.dtypes import as_dtype, storage_dtype
 from keepset.core.random import set_seed as set_pipeline_seed
 from keepset.tf.not_covered import not_covered
-from keepset.tf.tensor import Tensor, array_of, viewed
+from keepset.tf.tensor import Tensor, array_of
+from keepset.tf.tensor import wrapped as viewed
 
 _lock = threading.Lock()
 _generator = np.random.default_rng()
@@ -74,5 +75,12 @@ def shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Ten
         draws = _generator if seed is None else np.random.default_rng(seed)
         return viewed(draws.permutation(array_of(value)))
 
+
+__all__ = [
+    "normal",
+    "set_seed",
+    "shuffle",
+    "uniform",
+]
 
 __getattr__ = not_covered("tf.random")

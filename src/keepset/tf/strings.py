@@ -11,7 +11,8 @@ import numpy as np
 from keepset.core.dtypes import as_dtype, storage_dtype
 from keepset.core.ragged import Ragged
 from keepset.tf.not_covered import not_covered
-from keepset.tf.tensor import Tensor, array_of, viewed
+from keepset.tf.tensor import Tensor, array_of
+from keepset.tf.tensor import wrapped as viewed
 
 
 def _array(value: Any) -> Any:
@@ -146,5 +147,20 @@ def _text(value: Any, precision: int) -> bytes:
 def substr(input: Any, pos: int, len: int, name: str | None = None) -> Tensor:
     return _each(lambda item: item[int(pos) : int(pos) + int(len)], input)
 
+
+__all__ = [
+    "as_string",
+    "join",
+    "length",
+    "lower",
+    "reduce_join",
+    "regex_full_match",
+    "regex_replace",
+    "split",
+    "strip",
+    "substr",
+    "to_number",
+    "upper",
+]
 
 __getattr__ = not_covered("tf.strings")

@@ -1,217 +1,290 @@
-"""Tensor: a NumPy array with the few methods that code for TensorFlow expects of one."""
+"""Tensor: an array that never changes, with TensorFlow's rules for dtypes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import operator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from keepset.core.arrays import as_array
-from keepset.core.dtypes import DType, StringType, as_dtype, storage_dtype, string
-from keepset.core.encoded import encoded_leaf
-from keepset.core.ragged import Ragged
-from keepset.core.sparse import Sparse
-from keepset.core.structure import is_namedtuple, structure_of
+from keepset.errors import DtypeError, InvalidArgumentError
+from keepset.tf import arithmetic
+from keepset.tf.conversion import Holder, as_value, dtype_of, plain, string_scalar, value_of
+from keepset.tf.dtype import DType
+from keepset.tf.indexing import item_of
+from keepset.tf.quiet import run_in_context
 from keepset.tf.shapes import TensorShape
 
-_INT32 = np.iinfo(np.int32)
+
+def _binary(run: arithmetic.Operator) -> Callable[[Any, Any], Any]:
+    function, scalars = run.function, run.scalars
+    beside_int, beside_float = run.as_they_are[int], run.as_they_are[float]
+
+    def forward(self: Tensor, other: Any) -> Any:
+        # The usual cases first, in as few steps as there can be: it is these that scalars wait for.
+        # Whatever they cannot do, the other way does, or says why not.
+        value, kind = self._value, type(other)
+        mine = type(value)
+        try:
+            if mine is np.ndarray:
+                mine = value.dtype.type
+                if kind is Tensor:
+                    if mine in scalars and value.dtype is getattr(other._value, "dtype", None):
+                        return Tensor(run_in_context(function, value, other._value))
+                elif mine in (beside_float if kind is float else beside_int if kind is int else ()):
+                    return Tensor(run_in_context(function, value, other))
+            elif kind is Tensor:
+                second = other._value
+                if type(second) is mine and mine in scalars:
+                    return Tensor(run_in_context(function, value, second))
+            elif mine in (beside_float if kind is float else beside_int if kind is int else ()):
+                return Tensor(run_in_context(function, value, other))
+        except (RuntimeError, ValueError, OverflowError):
+            pass
+        found = run(value, other)
+        return found if found is NotImplemented else Tensor(found)
+
+    return forward
 
 
-class Tensor(np.ndarray[Any, np.dtype[Any]]):
-    """An array that has ``numpy()``, and stays one of its kind in NumPy's expressions.
+def _reflected(run: arithmetic.Operator) -> Callable[[Any, Any], Any]:
+    """With this tensor behind a value of another kind, which takes this one's dtype."""
+    function, beside = run.function, run.in_front
 
-    Strings are object arrays of ``bytes``, as everywhere.
+    def backward(self: Tensor, other: Any) -> Any:
+        value, kind = self._value, type(other)
+        mine = value.dtype.type if type(value) is np.ndarray else type(value)
+        try:
+            if kind in beside and mine in beside[kind]:
+                return Tensor(run_in_context(function, other, value))
+        except (RuntimeError, OverflowError):
+            pass
+        if arithmetic.is_foreign(other):
+            return NotImplemented
+        return Tensor(run(value_of(other, dtype_of(value)), self))
+
+    return backward
+
+
+_equal, _not_equal = _binary(arithmetic.equal), _binary(arithmetic.not_equal)
+
+
+def _compared(compare: Callable[[Any, Any], Any], self: Any, other: Any, otherwise: bool) -> Any:
+    """Item by item, or one answer for shapes that do not go together."""
+    try:
+        return compare(self, other)
+    except DtypeError:
+        raise
+    except InvalidArgumentError:
+        return Tensor(np.bool_(otherwise))
+
+
+class Tensor(Holder):
+    """As ``tf.Tensor`` in eager mode. Strings are ``bytes``.
+
+    An operation with a number, a list or an array takes the tensor's dtype; one of two tensors of
+    different dtypes is an error. Nothing changes a tensor: ``x += 1`` is a new one.
 
     Example:
-        >>> x = tensor([1, 2, 3])
+        >>> import keepset.tf as tf
+        >>> x = tf.constant([1, 2, 3])
         >>> x * 2
-        <tf.Tensor: shape=(3,), dtype=int32, numpy=[2 4 6]>
-        >>> (x * 2).numpy(), x[0].numpy()
-        (array([2, 4, 6], dtype=int32), np.int32(1))
+        <tf.Tensor: shape=(3,), dtype=int32, numpy=array([2, 4, 6], dtype=int32)>
+        >>> x.shape == [3], x.dtype, x[0].numpy(), f"{x[0]}"
+        (True, tf.int32, np.int32(1), '1')
     """
 
+    __slots__ = ("__weakref__",)
+    __array_priority__ = 100  # arrays of NumPy leave operators to tensors
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
     def numpy(self) -> Any:
-        """The plain array; a scalar or ``bytes`` if there are no dimensions."""
-        plain = self.view(np.ndarray)
-        return plain if plain.ndim else plain[()]
+        """A copy as an array of NumPy; a scalar or ``bytes`` if there are no dimensions."""
+        value = self._value
+        return value.copy() if type(value) is np.ndarray else value
+
+    @property
+    def shape(self) -> TensorShape:
+        return TensorShape.known(np.shape(self._value))
+
+    @property
+    def dtype(self) -> DType:
+        return dtype_of(self._value)
+
+    @property
+    def ndim(self) -> int:
+        return np.ndim(self._value)
+
+    @property
+    def device(self) -> str:
+        return "/job:localhost/replica:0/task:0/device:CPU:0"
+
+    def get_shape(self) -> TensorShape:
+        return self.shape
 
     def set_shape(self, shape: Any) -> None:
         """Nothing: shapes are always known here. One that does not fit is an error."""
-        if not self.get_shape().is_compatible_with(shape):
+        if not self.shape.is_compatible_with(shape):
             raise ValueError(
-                f"a tensor of shape {self.shape} cannot have the shape {TensorShape(shape)}"
+                f"Tensor's shape {self.shape} is not compatible with supplied shape "
+                f"{TensorShape(shape)}."
             )
 
-    def get_shape(self) -> TensorShape:
-        return TensorShape(self.shape)
+    def ref(self) -> Reference:
+        """What stands for this very tensor in sets and dicts."""
+        return Reference(self)
 
-    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
-        # Scalars stay tensors: they are asked for numpy() as well.
-        return np.asarray(array).view(Tensor)
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        value = self._value
+        array = string_scalar(value) if type(value) is bytes else np.asarray(value)
+        if copy or (dtype is not None and array.dtype != dtype):
+            return np.array(array, dtype)
+        view = array.view()
+        view.flags.writeable = False  # it is the tensor's own memory
+        return view
 
-    def __getitem__(self, key: Any) -> Any:
-        return tensored(np.asarray(self)[_plain_key(key)])
+    def __getitem__(self, key: Any) -> Tensor:
+        return Tensor(item_of(self._value, key))
 
-    def __iter__(self) -> Iterator[Any]:
-        return map(tensored, np.asarray(self))
+    def __iter__(self) -> Iterator[Tensor]:
+        value = self._value
+        if type(value) is not np.ndarray:
+            raise TypeError("Cannot iterate over a scalar tensor.")
+        return map(Tensor, map(as_value, value))
+
+    def __len__(self) -> int:
+        if type(self._value) is not np.ndarray:
+            raise TypeError("Scalar tensor has no `len()`")
+        return len(self._value)
+
+    def __contains__(self, item: Any) -> bool:
+        return bool(np.any(arithmetic.equal(self._value, item)))
+
+    def __bool__(self) -> bool:
+        return bool(self._value.size and self._value) if self.ndim else bool(self._value)
+
+    def __int__(self) -> int:
+        return int(_single(self._value))
+
+    def __float__(self) -> float:
+        return float(_single(self._value))
+
+    def __complex__(self) -> complex:
+        return complex(_single(self._value))
+
+    def __index__(self) -> int:
+        return operator.index(_single(self._value))
+
+    __add__, __radd__ = _binary(arithmetic.add), _reflected(arithmetic.add)
+    __sub__, __rsub__ = _binary(arithmetic.subtract), _reflected(arithmetic.subtract)
+    __mul__, __rmul__ = _binary(arithmetic.multiply), _reflected(arithmetic.multiply)
+    __truediv__, __rtruediv__ = _binary(arithmetic.divide), _reflected(arithmetic.divide)
+    __floordiv__ = _binary(arithmetic.floor_divide)
+    __rfloordiv__ = _reflected(arithmetic.floor_divide)
+    __mod__, __rmod__ = _binary(arithmetic.floor_mod), _reflected(arithmetic.floor_mod)
+    __pow__, __rpow__ = _binary(arithmetic.power), _reflected(arithmetic.power)
+    __matmul__, __rmatmul__ = _binary(arithmetic.matmul), _reflected(arithmetic.matmul)
+    __and__, __rand__ = _binary(arithmetic.bit_and), _reflected(arithmetic.bit_and)
+    __or__, __ror__ = _binary(arithmetic.bit_or), _reflected(arithmetic.bit_or)
+    __xor__, __rxor__ = _binary(arithmetic.bit_xor), _reflected(arithmetic.bit_xor)
+    __lt__, __le__ = _binary(arithmetic.less), _binary(arithmetic.less_equal)
+    __gt__, __ge__ = _binary(arithmetic.greater), _binary(arithmetic.greater_equal)
 
     def __eq__(self, other: object) -> Any:
-        return _equal(self, other)
+        return False if other is None else _compared(_equal, self, other, False)
 
     def __ne__(self, other: object) -> Any:
-        return np.logical_not(_equal(self, other)).view(Tensor)
+        return True if other is None else _compared(_not_equal, self, other, True)
 
-    def __hash__(self) -> int:  # type: ignore[override]
-        return id(self)
+    def __neg__(self) -> Tensor:
+        return Tensor(arithmetic.negative(self._value))
+
+    def __invert__(self) -> Tensor:
+        return Tensor(arithmetic.invert(self._value))
+
+    def __abs__(self) -> Tensor:
+        return Tensor(arithmetic.absolute(self._value))
+
+    def __hash__(self) -> int:
+        raise TypeError("Tensor is unhashable. Instead, use tensor.ref() as the key.")
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(_no_attribute(name))
 
     def __repr__(self) -> str:
-        name = "string" if self.dtype == object else self.dtype.name
-        return f"<tf.Tensor: shape={self.shape}, dtype={name}, numpy={self.numpy()}>"
+        shown = repr(self._value) if type(self._value) is np.ndarray else _shown(self._value)
+        lines = f"\n{shown}" if "\n" in shown else shown
+        return f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, numpy={lines}>"
 
     def __str__(self) -> str:
-        name = "string" if self.dtype == object else self.dtype.name
-        return f"tf.Tensor({self.numpy()}, shape={self.shape}, dtype={name})"
+        shown = _shown(self._value)
+        lines = f"\n{shown}" if "\n" in shown else shown
+        return f"tf.Tensor({lines}, shape={self.shape}, dtype={self.dtype.name})"
 
     def __format__(self, spec: str) -> str:
-        return format(self.numpy(), spec) if spec and not self.ndim else str(self)
+        return format(self._value, spec)
+
+    def __reduce__(self) -> tuple[type[Tensor], tuple[Any]]:
+        return Tensor, (self._value,)
+
+    def __keepset_fingerprint__(self) -> Any:
+        return self._value
 
 
-def _equal(one: Tensor, other: Any) -> Tensor:
-    """Item by item; texts are compared as the bytes that they are."""
-    found = np.equal(np.asarray(one), array_of(other))
-    return np.asarray(found, bool).view(Tensor)
+class Reference:
+    """A tensor as a key: two are equal if they stand for one and the same tensor."""
+
+    __slots__ = ("_tensor",)
+
+    def __init__(self, tensor: Tensor) -> None:
+        self._tensor = tensor
+
+    def deref(self) -> Tensor:
+        return self._tensor
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Reference) and other._tensor is self._tensor
+
+    def __hash__(self) -> int:
+        return id(self._tensor)
+
+    def __repr__(self) -> str:
+        return f"<Reference wrapping {self._tensor!r}>"
 
 
-def _plain_key(key: Any) -> Any:
-    if isinstance(key, tuple):
-        return tuple(map(_plain_key, key))
-    return key.numpy() if isinstance(key, Tensor) else key
+def tensor(given: Any, dtype: Any = None) -> Tensor:
+    """A tensor of any value; one that is a tensor already stays what it is."""
+    return Tensor(value_of(given, dtype))
 
 
-def viewed(array: Any) -> Tensor:
-    """An array as the tensor that it is."""
-    return np.asarray(array).view(Tensor)
+def wrapped(found: Any) -> Tensor:
+    """What NumPy returned as a tensor."""
+    return Tensor(as_value(found))
 
 
-def tensor(value: Any, dtype: Any = None) -> Tensor:
-    """A tensor of any value; Python's own numbers become int32 and float32, as in TensorFlow."""
-    return viewed(array_of(value, dtype))
+def array_of(given: Any, dtype: Any = None) -> Any:
+    """The array or NumPy scalar that something stands for; strings always in an array."""
+    return plain(value_of(given, dtype))
 
 
-def array_of(value: Any, dtype: Any = None) -> Any:
-    """As ``literal``, always an array, if need be one without dimensions."""
-    found = literal(value, dtype)
-    return _string_array(found) if isinstance(found, bytes) else np.asarray(found)
+def _shown(value: Any) -> str:
+    return repr(value) if type(value) is bytes else str(value)
 
 
-def literal(value: Any, dtype: Any = None) -> Any:
-    """The array or scalar that a value stands for; numbers of Python's own are of 32 bits.
-
-    Example:
-        >>> literal(3), literal([0.5, 1]), literal("text")
-        (np.int32(3), array([0.5, 1. ], dtype=float32), b'text')
-    """
-    array = _string_array(value) if isinstance(value, str | bytes) else as_array(_plain(value))
-    wanted = None if dtype is None else as_dtype(dtype)
-    if wanted is not None:
-        array = cast_array(array, wanted)
-    elif _is_own(value):
-        if array.dtype == np.float64:
-            array = array.astype(np.float32)
-        elif array.dtype == np.int64 and _fits_int32(array):
-            array = array.astype(np.int32)
-        elif array.dtype == np.complex128:
-            array = array.astype(np.complex128)
-    return array if array.ndim else array[()]
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Tensor):
-        return value.view(np.ndarray)
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, np.ndarray) and not value.ndim:
-        return value[()]
+def _single(value: Any) -> Any:
+    if type(value) is np.ndarray:
+        raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
     return value
 
 
-def _is_own(value: Any) -> bool:
-    """Whether a value is made of Python's own numbers, which have no dtype of their own."""
-    if isinstance(value, list | tuple):
-        return all(map(_is_own, value))
-    return isinstance(value, bool | int | float | complex) and not isinstance(value, np.generic)
+def _no_attribute(name: str) -> str:
+    message = f"'Tensor' object has no attribute {name!r}"
+    if hasattr(np.ndarray, name):
+        message += f"; x.numpy().{name} is that of NumPy, and tf.{name} may be what you need"
+    return message
 
 
-def _fits_int32(array: Any) -> bool:
-    return not array.size or (array.min() >= _INT32.min and array.max() <= _INT32.max)
-
-
-def _string_array(value: str | bytes) -> Any:
-    array = np.empty((), object)
-    array[()] = value.encode() if isinstance(value, str) else value
-    return array
-
-
-def cast_array(array: Any, wanted: DType) -> Any:
-    """An array as another dtype."""
-    if isinstance(wanted, StringType):
-        if array.dtype != object:
-            raise TypeError(
-                f"numbers of {array.dtype.name} are no strings; use tf.strings.as_string"
-            )
-        return array
-    if array.dtype == object:
-        raise TypeError("strings are no numbers; use tf.strings.to_number")
-    return array.astype(storage_dtype(wanted))
-
-
-def tensored(element: Any) -> Any:
-    """An element with a tensor for each leaf; Ragged, Sparse and data sets stay what they are.
-
-    Text is bytes, as TensorFlow has no other strings.
-    """
-    kind = type(element)
-    if kind is np.ndarray:
-        return encoded_leaf(element).view(Tensor)
-    if kind is str:
-        return tensored(element.encode())
-    if kind is bytes or isinstance(element, np.generic):
-        array = np.empty((), object if kind is bytes else element.dtype)
-        array[()] = element
-        return array.view(Tensor)
-    if kind is dict:
-        return {key: tensored(item) for key, item in element.items()}
-    if kind is tuple:
-        return tuple(map(tensored, element))
-    if is_namedtuple(kind):
-        return kind(*map(tensored, element))
-    structure = structure_of(element)
-    if structure.is_leaf or element is None:
-        return element
-    return structure.build([tensored(leaf) for leaf in structure.leaves(element)])
-
-
-def untensored(value: Any) -> Any:
-    """What a user's function gave, with plain arrays for its tensors."""
-    kind = type(value)
-    if kind is Tensor:
-        return value.numpy()
-    if isinstance(value, np.generic | np.ndarray) or value is None:
-        return value
-    if kind is dict:
-        return {key: untensored(item) for key, item in value.items()}
-    if kind is tuple:
-        return tuple(map(untensored, value))
-    if is_namedtuple(kind):
-        return kind(*map(untensored, value))
-    if isinstance(value, Ragged | Sparse) or hasattr(kind, "__keepset_node__"):
-        return value
-    if kind is list or _is_own(value) or isinstance(value, str | bytes):
-        return literal(value)
-    return value
-
-
-def dtype_of(value: Any) -> DType:
-    """The dtype of a tensor as users name it."""
-    return string if value.dtype == object else value.dtype
+__all__ = ["InvalidArgumentError", "Reference", "Tensor", "array_of", "tensor", "wrapped"]

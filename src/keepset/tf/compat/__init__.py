@@ -7,7 +7,11 @@ from typing import Any
 from keepset.tf.compat import v1
 from keepset.tf.not_covered import not_covered
 
-__all__ = ["as_bytes", "as_text", "v1"]
+__all__ = [
+    "as_bytes",
+    "as_text",
+    "v1",
+]
 
 
 def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:

@@ -16,7 +16,8 @@ from keepset.core.record import record
 from keepset.errors import ElementError, InvalidArgumentError, NoFilesError
 from keepset.tf.data.dataset import Dataset, TextLineDataset
 from keepset.tf.dtype import DType as TensorDType
-from keepset.tf.tensor import Tensor, array_of, tensored, untensored
+from keepset.tf.elements import tensored, untensored
+from keepset.tf.tensor import Tensor, array_of
 
 _INFERRED: Final = ("int32", "int64", "uint64", "float32", "float64")
 _WHOLE: Final = re.compile(r"\s*[+-]?\d+\s*")

@@ -14,7 +14,8 @@ from keepset.dataset.tensorflow_files import TFRecordDataset as _Records
 from keepset.dataset.tensorflow_files import raw_files
 from keepset.exchange.text.fixed_length import ReadFixedLength
 from keepset.exchange.text.lines import ReadText
-from keepset.tf.tensor import Tensor, literal, tensored, untensored
+from keepset.tf.elements import literals, tensored, untensored
+from keepset.tf.tensor import Tensor
 
 
 class OnTensors:
@@ -27,7 +28,12 @@ class OnTensors:
         self.__name__ = name_of(function)
 
     def __call__(self, *arguments: Any) -> Any:
-        result = self.function(*map(tensored, arguments))
+        if len(arguments) == 1:
+            result = self.function(tensored(arguments[0]))
+        else:
+            result = self.function(*map(tensored, arguments))
+        if type(result) is Tensor:
+            return result._value
         # A list that a function returns is several components, as in TensorFlow.
         return untensored(tuple(result) if type(result) is list else result)
 
@@ -40,22 +46,7 @@ class _Plain(OnTensors):
 
     def __call__(self, *arguments: Any) -> Any:
         result = self.function(*map(tensored, arguments))
-        return result.numpy() if isinstance(result, Tensor) else result
-
-
-def _literals(tensors: Any) -> Any:
-    """What users write down, with Python's own numbers in 32 bits."""
-    if isinstance(tensors, dict):
-        return {key: _literals(item) for key, item in tensors.items()}
-    if hasattr(tensors, "_fields"):
-        return type(tensors)(*map(_literals, tensors))
-    if isinstance(tensors, tuple):
-        return tuple(map(_literals, tensors))
-    if hasattr(tensors, "items") and hasattr(tensors, "columns"):  # a pandas DataFrame
-        return {key: _literals(column) for key, column in tensors.items()}
-    if isinstance(tensors, list | int | float | str | bytes | Tensor):
-        return literal(tensors)
-    return tensors
+        return result._value if type(result) is Tensor else result
 
 
 class Dataset(KeepsetDataset):
@@ -84,11 +75,11 @@ class Dataset(KeepsetDataset):
 
     @classmethod
     def from_tensors(cls, tensors: Any, name: str | None = None) -> Self:
-        return super().from_tensors(_literals(tensors), name)
+        return super().from_tensors(literals(tensors), name)
 
     @classmethod
     def from_tensor_slices(cls, tensors: Any, name: str | None = None) -> Self:
-        return super().from_tensor_slices(_literals(tensors), name)
+        return super().from_tensor_slices(literals(tensors), name)
 
     @classmethod
     def from_generator(
@@ -100,7 +91,7 @@ class Dataset(KeepsetDataset):
         output_signature: Any = None,
         name: str | None = None,
     ) -> Self:
-        given = None if args is None else tuple(map(_literals, args))
+        given = None if args is None else tuple(map(literals, args))
         return super().from_generator(
             _Generator(generator), output_types, output_shapes, given, output_signature, name
         )
@@ -127,12 +118,12 @@ class Dataset(KeepsetDataset):
     def scan(
         self, initial_state: Any, scan_func: Callable[..., Any], *arguments: Any, **named: Any
     ) -> Self:
-        return super().scan(_literals(initial_state), OnTensors(scan_func), *arguments, **named)
+        return super().scan(literals(initial_state), OnTensors(scan_func), *arguments, **named)
 
     def reduce(
         self, initial_state: Any, reduce_func: Callable[..., Any], name: str | None = None
     ) -> Any:
-        return tensored(super().reduce(_literals(initial_state), OnTensors(reduce_func)))
+        return tensored(super().reduce(literals(initial_state), OnTensors(reduce_func)))
 
     def get_single_element(self, name: str | None = None) -> Any:
         return tensored(super().get_single_element(name))

@@ -1,0 +1,172 @@
+"""Arithmetic of tensors: the operators, on values of one dtype.
+
+The first operand is a tensor's value, and the other one whatever the user wrote next to it, which
+takes the tensor's dtype. Overflows wrap round and divisions by zero are infinite, without warnings.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from keepset.core.ragged import Ragged
+from keepset.core.sparse import Sparse
+from keepset.errors import DtypeError, InvalidArgumentError
+from keepset.tf.conversion import Holder, Value, as_value, dtype_of, value_of
+from keepset.tf.quiet import run_quietly
+
+_INTS, _FLOATS, _COMPLEX = (
+    frozenset(np.dtype(code).type for code in codes) for codes in ("bhilBHIL", "efd", "FD")
+)
+# The scalar types beside which NumPy gives a number of Python's own their dtype by itself.
+_SCALARS = frozenset({np.bool_}) | _INTS | _FLOATS | _COMPLEX
+_NUMBERS_OF_PYTHON = {int: _INTS | _FLOATS | _COMPLEX, float: _FLOATS | _COMPLEX}
+
+
+def is_foreign(other: Any) -> bool:
+    """Whether another class knows what an operator with it means."""
+    return isinstance(other, Ragged | Sparse) or hasattr(type(other), "__keepset_operand__")
+
+
+def operands(value: Value, other: Any) -> tuple[Value, Value]:
+    """Two values of one dtype, that of the first.
+
+    Raises:
+        DtypeError: The other one is a tensor of another dtype, or cannot take this one's.
+    """
+    if isinstance(other, Holder):
+        second = other._value
+        if type(value) is not type(second) or type(value) is np.ndarray:
+            one, two = dtype_of(value), dtype_of(second)
+            if one is not two:
+                raise DtypeError(
+                    f"tensors of {one.name} and {two.name} do not go together; "
+                    f"use tf.cast(x, tf.{one.name})"
+                )
+        return value, second
+    return value, value_of(other, dtype_of(value))
+
+
+class Operator:
+    """An operator on values of some kinds of dtypes, which NumPy names by letters.
+
+    Args:
+        function: Takes two values of one dtype.
+        kinds: The kinds of dtypes that it is there for.
+        of_own: The kinds of values beside which numbers of Python's own need no conversion.
+
+    Attributes:
+        scalars: The types of scalars that it is there for.
+        as_they_are: The types of values that need no conversion, by the type of the number beside.
+        in_front: The same for a number in front of them.
+    """
+
+    __slots__ = ("allowed", "as_they_are", "function", "in_front", "scalars")
+
+    def __init__(
+        self, function: Callable[[Any, Any], Any], kinds: str, of_own: str = "iufc"
+    ) -> None:
+        self.function = function
+        self.allowed = frozenset(kinds)
+        self.scalars = frozenset(each for each in _SCALARS if np.dtype(each).kind in kinds)
+        self.as_they_are = {
+            own: frozenset(each for each in types & self.scalars if np.dtype(each).kind in of_own)
+            for own, types in _NUMBERS_OF_PYTHON.items()
+        }
+        # Functions of our own look at the first operand's dtype, which Python's numbers lack.
+        is_numpys = type(function) is type(operator.add)
+        self.in_front = self.as_they_are if is_numpys else {}
+
+    def __call__(self, value: Value, other: Any) -> Any:
+        """The result for a value and what stands beside it, which takes its dtype."""
+        if is_foreign(other):
+            return NotImplemented
+        one, two = operands(value, other)
+        _check(one, self.allowed, self.function)
+        try:
+            return as_value(run_quietly(self.function, one, two))
+        except InvalidArgumentError:
+            raise
+        except ValueError as error:
+            raise _not_together(one, two, error) from error
+
+
+def _check(value: Value, allowed: frozenset[str], function: Callable[..., Any]) -> None:
+    kind = "O" if type(value) is bytes else value.dtype.kind
+    if kind not in allowed:
+        raise DtypeError(f"{function.__name__} is not there for {dtype_of(value).name}")
+
+
+def _not_together(one: Value, two: Value, error: ValueError) -> InvalidArgumentError:
+    shapes = f"{np.shape(one)} and {np.shape(two)}"
+    return InvalidArgumentError(f"Incompatible shapes: {shapes}: {error}")
+
+
+def _divided(one: Value, two: Value) -> Value:
+    if one.dtype.kind in "iu" and one.dtype.itemsize < 4:
+        return np.true_divide(one, two, dtype=np.float32)
+    return one / two
+
+
+def _whole_division(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def divide(one: Value, two: Value) -> Value:
+        if one.dtype.kind in "iu" and not (two.all() if type(two) is np.ndarray else two):
+            raise InvalidArgumentError("Integer division by zero")
+        return function(one, two)
+
+    divide.__name__ = function.__name__
+    return divide
+
+
+def _powered(one: Value, two: Value) -> Value:
+    if one.dtype.kind == "i" and np.any(two < 0):
+        raise InvalidArgumentError("Integers to negative integer powers are not allowed")
+    return one**two
+
+
+def _multiplied_matrices(one: Value, two: Value) -> Value:
+    if np.ndim(one) < 2 or np.ndim(two) < 2:
+        raise InvalidArgumentError(
+            f"matrices have at least 2 dimensions, not {np.ndim(one)} and {np.ndim(two)}; "
+            "use tf.linalg.matvec or tf.tensordot for vectors"
+        )
+    return np.matmul(one, two)
+
+
+_NUMBERS = "iufcV"  # V: bfloat16
+_REAL = "iufV"
+add = Operator(operator.add, _NUMBERS + "O")
+subtract = Operator(operator.sub, _NUMBERS)
+multiply = Operator(operator.mul, _NUMBERS)
+divide = Operator(_divided, _NUMBERS)
+floor_divide = Operator(_whole_division(operator.floordiv), _REAL)
+floor_mod = Operator(_whole_division(operator.mod), _REAL)
+power = Operator(_powered, _NUMBERS, of_own="fc")
+matmul = Operator(_multiplied_matrices, _NUMBERS, of_own="")
+bit_and = Operator(operator.and_, "biu")
+bit_or = Operator(operator.or_, "biu")
+bit_xor = Operator(operator.xor, "biu")
+less = Operator(operator.lt, _REAL)
+less_equal = Operator(operator.le, _REAL)
+greater = Operator(operator.gt, _REAL)
+greater_equal = Operator(operator.ge, _REAL)
+equal = Operator(operator.eq, "biufcVO")
+not_equal = Operator(operator.ne, "biufcVO")
+
+
+def negative(value: Value) -> Value:
+    _check(value, frozenset("ifcV"), operator.neg)
+    return as_value(run_quietly(operator.neg, value))
+
+
+def invert(value: Value) -> Value:
+    _check(value, frozenset("biu"), operator.invert)
+    return as_value(~value)
+
+
+def absolute(value: Value) -> Value:
+    _check(value, frozenset("ifcV"), abs)
+    return as_value(run_quietly(abs, value))
