@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import re
+import stat
 import subprocess
 import sys
 import tempfile
@@ -118,3 +121,58 @@ def test_text_that_is_in_no_known_form_is_an_error_with_the_file(tmp_path: Path)
         list(ks.read_text(path, encoding="utf-16"))
     with pytest.raises(ks.InvalidArgumentError, match="is unknown"):
         ks.read_text(path, encoding="undefined")
+
+
+def _write(kind: str, path: str) -> None:
+    rows = ks.Dataset.range(3).map(lambda i: {"v": float(i)})
+    records = ks.Dataset.from_tensor_slices(["a", "b"])
+    writers: dict[str, Callable[[], Any]] = {
+        "cache": lambda: list(rows.cache(path)),
+        "recipe": lambda: ks.Dataset.range(3).to_recipe().save(path),
+        "npz compressed": lambda: rows.write_npz(path, compressed=True),
+        "npy": lambda: rows.map(lambda row: row["v"]).write_npy(path),
+        "text": lambda: records.write_text(path),
+        "raw": lambda: records.write_tfrecord(path),
+    }
+    writers.get(kind, lambda: getattr(rows, f"write_{kind}")(path))()
+
+
+ONE_FILE = [
+    *("arrow", "cache", "csv", "hdf5", "json_lines", "npy", "npz", "npz compressed", "parquet"),
+    *("raw", "recipe", "text", "tfrecord"),
+]
+
+
+@pytest.mark.parametrize("there", ["a device", "a named pipe", "a folder"])
+@pytest.mark.parametrize("kind", ONE_FILE)
+def test_what_is_no_file_is_not_replaced(tmp_path: Path, kind: str, there: str) -> None:
+    """Renaming a file over ``/dev/null`` succeeds for an administrator, and breaks the machine."""
+    path = tmp_path / "output"
+    if there == "a device":
+        try:
+            os.mknod(path, 0o666 | stat.S_IFCHR, os.makedev(1, 3))
+        except PermissionError:
+            pytest.skip("only an administrator can make a device")
+    elif there == "a named pipe":
+        os.mkfifo(path)
+    else:
+        path.mkdir()
+    before = path.lstat()
+    with pytest.raises(ks.KeepsetError, match=re.escape(str(path))):
+        _write(kind, str(path))
+    assert os.path.samestat(before, path.lstat())
+    assert os.listdir(tmp_path) == ["output"]
+
+
+@pytest.mark.parametrize("kind", ONE_FILE)
+def test_a_link_leads_to_the_file_that_is_written(tmp_path: Path, kind: str) -> None:
+    """Outputs are often linked to a larger disk: what is there is written, and the link stays."""
+    (tmp_path / "large disk").mkdir()
+    target = tmp_path / "large disk" / "output"
+    link = tmp_path / "output"
+    link.symlink_to(target)
+    for _ in range(2):
+        _write(kind, str(link))
+        assert link.is_symlink()
+        assert target.stat().st_size
+        assert not target.is_symlink()

@@ -37,7 +37,7 @@ from keepset.core.structure import Structure, structure_of
 from keepset.errors import CorruptCacheError, ElementError
 from keepset.format.columns import decode_column, encode_column
 from keepset.format.draft import Draft
-from keepset.storage.regular_file import open_regular
+from keepset.storage.regular_file import file_to_replace, open_regular
 
 VERSION = 1
 
@@ -58,7 +58,7 @@ class ChunkFileWriter:
     """Writes chunks to a file that appears under its name only when it is whole."""
 
     def __init__(self, path: str) -> None:
-        self._draft = Draft(path)
+        self._draft = Draft(file_to_replace(path))
         self._table: list[tuple[int, int, int]] = []
         self._spec: tuple[Spec] | None = None
         self._draft.file.write(_sealed(_HEAD.pack(_HEAD_MAGIC, VERSION)))

@@ -14,7 +14,7 @@ from keepset.recipe.schema import validate
 from keepset.recipe.text import Parsed, to_json, to_yaml
 from keepset.storage import path_text
 from keepset.storage.failures import reading, writing
-from keepset.storage.regular_file import open_regular_text
+from keepset.storage.regular_file import file_to_replace, open_regular_text
 
 
 class Recipe:
@@ -98,11 +98,12 @@ class Recipe:
         """Write it to a file: JSON if the name ends in ``.json``, else YAML."""
         name = path_text(path)
         text = self.to_json() if name.endswith(".json") else self.to_yaml()
-        unfinished = f"{name}.unfinished"
         with writing(name):
+            final = file_to_replace(name)
+            unfinished = f"{final}.unfinished"
             with open(unfinished, "w", encoding="utf-8") as file:
                 file.write(text)
-            os.replace(unfinished, name)
+            os.replace(unfinished, final)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Recipe) and self._document == other._document

@@ -6,6 +6,7 @@ have no end.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from typing import IO, Any, BinaryIO, Final
@@ -54,6 +55,27 @@ def check_regular(facts: os.stat_result, path: str) -> None:
         "name that",
         url=path,
     )
+
+
+def file_to_replace(path: str) -> str:
+    """The file that writing to ``path`` makes or replaces: the one that links lead to.
+
+    Raises:
+        StorageError: There is a folder, a device, a pipe or a socket, which no file may replace:
+            renaming one over ``/dev/null`` would succeed for an administrator.
+    """
+    try:
+        facts = os.stat(path)
+    except FileNotFoundError:
+        return os.path.realpath(path)
+    if not stat.S_ISREG(facts.st_mode):
+        raise StorageError(
+            f"cannot write {path}: it is {kind_of(facts)}, and a file would take its place; name "
+            "a file",
+            url=path,
+            number=errno.EISDIR if stat.S_ISDIR(facts.st_mode) else errno.EEXIST,
+        )
+    return os.path.realpath(path)
 
 
 def kind_of(facts: os.stat_result) -> str:

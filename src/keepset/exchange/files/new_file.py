@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, Final
 from keepset.exchange.files.file_names import is_local, store_of
 from keepset.storage.durable import sync_folder
 from keepset.storage.failures import writing
+from keepset.storage.regular_file import file_to_replace
 from keepset.storage.store import TEMPORARY
 from keepset.storage.unknown_option import unknown_options
 
@@ -31,11 +32,11 @@ def new_file(name: str, options: dict[str, Any] | None = None) -> Iterator[Binar
         return
     if options:
         raise unknown_options(options, f"{name!r} is a local path, which takes no options")
-    path = os.path.abspath(name)
-    folder = os.path.dirname(path)
-    temporary = os.path.join(folder, TEMPORARY + os.urandom(8).hex())
     # Errors within are the caller's: they need not be about this file.
     with writing(name):
+        path = file_to_replace(name)
+        folder = os.path.dirname(path)
+        temporary = os.path.join(folder, TEMPORARY + os.urandom(8).hex())
         os.makedirs(folder, exist_ok=True)
         local = open(temporary, "x+b")  # noqa: SIM115  # closed below
     try:

@@ -15,7 +15,7 @@ from keepset.snapshot.writing.lease import hold, holder_of, let_go, this_holder
 from keepset.snapshot.writing.run_id import new_run_id
 from keepset.storage.durable import sync_folder
 from keepset.storage.failures import writing
-from keepset.storage.regular_file import open_regular
+from keepset.storage.regular_file import file_to_replace, open_regular
 
 
 class PartFile:
@@ -31,6 +31,8 @@ class PartFile:
 
     def __init__(self, path: str, source: str) -> None:
         self._run, self._since = new_run_id(), time.time()
+        with writing(path):
+            path = file_to_replace(path)
         self._path, self._part = path, f"{path}.part-{self._run}"
         self._note, self._source = f"{self._part}.json", source
         with writing(path):

@@ -23,6 +23,8 @@ from keepset.exchange.tensorflow.record_writer import RecordWriter, Target
 from keepset.exchange.tensorflow.write_examples import ExampleWriter
 from keepset.snapshot.writing.progress import Progress
 from keepset.storage import path_text
+from keepset.storage.failures import writing
+from keepset.storage.regular_file import file_to_replace
 
 
 class Written(NamedTuple):
@@ -92,7 +94,11 @@ def _targets(
 ) -> list[Target]:
     if resume_as is not None and count == 1 and is_local(name):
         return [PartFile(name, resume_as)]
-    places = [store_of(each, options) for each in shard_names(name, count)]
+    names = shard_names(name, count)
+    if is_local(name):
+        with writing(name):
+            names = list(map(file_to_replace, names))
+    places = [store_of(each, options) for each in names]
     return [store.writer(file) for store, file in places]
 
 
