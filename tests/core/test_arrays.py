@@ -70,8 +70,11 @@ INTO_DATASETS: dict[str, Callable[[Any], Any]] = {
     "from_generator": lambda v: ks.Dataset.from_generator(lambda: iter([v])),
     "arguments of from_generator": lambda v: ks.Dataset.from_generator(iter, args=(v,)),
     "map": lambda v: ks.Dataset.range(1).map(lambda x: {"a": v}),
-    "tf.constant": lambda v: [tf.constant(v)],
+}
+INTO_TENSORS: dict[str, Callable[[Any], Any]] = {
+    "tf.constant": tf.constant,
     "tf.data": tf.data.Dataset.from_tensor_slices,
+    "tf.data of dicts": lambda v: tf.data.Dataset.from_tensor_slices({"a": {"b": v}}),
 }
 
 
@@ -80,6 +83,13 @@ INTO_DATASETS: dict[str, Callable[[Any], Any]] = {
 def test_numbers_beside_text_are_an_error_that_names_them(values: list[Any], into: str) -> None:
     with pytest.raises(ElementError, match="may hold only str and bytes, but item 0 is"):
         list(INTO_DATASETS[into](values))
+
+
+@pytest.mark.parametrize("into", INTO_TENSORS)
+@pytest.mark.parametrize("values", MIXED, ids=str)
+def test_tensors_of_numbers_and_text_are_an_error(values: list[Any], into: str) -> None:
+    with pytest.raises(ks.InvalidArgumentError, match="mixes kinds: number 0 is|no part of a tens"):
+        INTO_TENSORS[into](values)
 
 
 @pytest.mark.parametrize("join", [tf.stack, lambda values: tf.concat([[v] for v in values], 0)])

@@ -1,14 +1,14 @@
 """TensorFlow's data side without TensorFlow: ``import keepset.tf as tf``.
 
 Names over the library, and no second engine: ``tf.data.Dataset`` is a :class:`keepset.Dataset`
-whose elements are tensors. A tensor here is a NumPy array with ``numpy()``. Python's own numbers
-become int32 and float32, as in TensorFlow. What is not covered says so when it is asked for.
+whose elements are tensors, which hold arrays of NumPy. Python's own numbers become int32 and
+float32, as in TensorFlow. What is not covered says so when it is asked for.
 
 Example:
     >>> import keepset.tf as tf
     >>> ds = tf.data.Dataset.from_tensor_slices([1, 2, 3]).map(lambda x: x * 2)
     >>> for x in ds:
-    ...     print(x.numpy(), x.dtype)
+    ...     print(x.numpy(), x.dtype.name)
     2 int32
     4 int32
     6 int32

@@ -279,11 +279,9 @@ def _from_sequence(given: Sequence[Any], wanted: DType | None) -> Value:
         dtype = (wanted or _FLOAT32).storage
         return np.zeros(shape, dtype)
     first = _kind_of(flat[0])
-    kinds = {_kind_of(item) for item in flat} if len(flat) < 64 else set(map(_kind_of, flat))
+    kinds = set(map(_kind_of, flat))
     if not kinds <= _FOLLOWERS[first]:
-        raise InvalidArgumentError(
-            f"{given!r:.80} mixes {' and '.join(sorted(kinds))}; a tensor is of one dtype"
-        )
+        raise _mixed(given, flat)
     if first == "text":
         if wanted not in (None, _STRING):
             assert wanted is not None
@@ -351,6 +349,7 @@ def _flattened(given: Any) -> tuple[list[Any], tuple[int, ...], bool]:
                 )
         shape.append(size)
         level = list(itertools.chain.from_iterable(level))
+    level = [each[()] if type(each) is np.ndarray and not each.ndim else each for each in level]
     has_tensors = any(isinstance(each, Holder) for each in level)
     if not has_tensors:
         for each in level:
@@ -369,14 +368,26 @@ def _is_sequence(given: Any) -> bool:
 
 
 def _kind_of(item: Any) -> str:
-    kind = _KINDS.get(type(item))
-    if kind is not None:
-        return kind
-    return _NUMPY_KINDS.get(item.dtype.kind, "float")
+    kind = _KINDS.get(type(item)) or _NUMPY_KINDS.get(item.dtype.kind)
+    if kind is None:
+        raise InvalidArgumentError(
+            f"{item!r} of {item.dtype.name} is no part of a tensor: TensorFlow has no such dtype; "
+            "use numbers"
+        )
+    return kind
 
 
 _NUMPY_KINDS = {"b": "bool", "i": "int", "u": "int", "f": "float", "c": "complex"}
 _NUMPY_KINDS |= dict.fromkeys("OSU", "text")
+
+
+def _mixed(given: Sequence[Any], flat: list[Any]) -> InvalidArgumentError:
+    first = _kind_of(flat[0])
+    place = next(n for n, item in enumerate(flat) if _kind_of(item) not in _FOLLOWERS[first])
+    return InvalidArgumentError(
+        f"{given!r:.80} mixes kinds: number 0 is {flat[0]!r:.40}, but number {place} is "
+        f"{flat[place]!r:.40}; a tensor is of one dtype"
+    )
 
 
 def _encoded(item: Any) -> bytes:
