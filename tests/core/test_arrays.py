@@ -88,7 +88,9 @@ def test_numbers_beside_text_are_an_error_that_names_them(values: list[Any], int
 @pytest.mark.parametrize("into", INTO_TENSORS)
 @pytest.mark.parametrize("values", MIXED, ids=str)
 def test_tensors_of_numbers_and_text_are_an_error(values: list[Any], into: str) -> None:
-    with pytest.raises(ks.InvalidArgumentError, match="mixes kinds: number 0 is|no part of a tens"):
+    with pytest.raises(
+        ks.InvalidArgumentError, match=r"mixes kinds: number 0 is|no part of a tens"
+    ):
         INTO_TENSORS[into](values)
 
 
