@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+import keepset as ks
 from keepset.testing.resources import nothing_left_behind
 from keepset.workers.threads import Task, ThreadPool
 
@@ -76,3 +79,43 @@ def test_closing_drops_what_has_not_begun_and_ends_the_threads() -> None:
         for _ in range(100):
             pool.submit(lambda: time.sleep(0.001))
         pool.close()
+
+
+def _no_more_threads(self: threading.Thread) -> None:
+    raise RuntimeError("can't start new thread")
+
+
+PIPELINES: dict[str, Callable[[ks.Dataset], ks.Dataset]] = {
+    "map": lambda ds: ds.map(lambda x: x + 1, num_parallel_calls=8),
+    "map in any order": lambda ds: ds.map(
+        lambda x: x + 1, num_parallel_calls=8, deterministic=False
+    ),
+    "interleave": lambda ds: ds.interleave(
+        lambda x: ks.Dataset.range(x, x + 2), cycle_length=4, num_parallel_calls=4
+    ),
+    "batch": lambda ds: ds.batch(3, num_parallel_calls=4).unbatch(),
+}
+
+
+@pytest.mark.parametrize("stage", PIPELINES)
+def test_a_system_without_more_threads_gives_the_same_elements(
+    stage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A limit of processes or memory; the thread that reads does the work itself."""
+    ds = PIPELINES[stage](ks.Dataset.range(20))
+    expected = sorted(int(x) for x in ds)
+    monkeypatch.setattr(threading.Thread, "start", _no_more_threads)
+    assert sorted(int(x) for x in ds) == expected
+
+
+@pytest.mark.parametrize("stage", ["prefetch", "snapshot"])
+def test_a_stage_that_needs_a_thread_says_that_there_is_none(
+    stage: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    ds = ks.Dataset.range(20).map(lambda x: x + 1, num_parallel_calls=8)
+    ds = ds.prefetch(4) if stage == "prefetch" else ds.snapshot(tmp_path / "kept")
+    monkeypatch.setattr(threading.Thread, "start", _no_more_threads)
+    with pytest.raises(RuntimeError, match="can't start new thread"):
+        list(ds)
+    monkeypatch.undo()
+    assert [int(x) for x in ds] == list(range(1, 21))

@@ -155,10 +155,11 @@ class _PrefetchCursor(Cursor):
 
     def _start(self) -> None:
         if self._thread is None:
-            self._thread = threading.Thread(
+            thread = threading.Thread(
                 target=self._context.run, args=(self._work,), name="keepset-prefetch", daemon=True
             )
-            self._thread.start()
+            thread.start()
+            self._thread = thread  # one that could not be started cannot be waited for
 
     def _grow(self) -> None:
         """The consumer has to wait: keep more ready, as far as memory allows."""

@@ -74,8 +74,13 @@ class FileHashes:
             thread = threading.Thread(
                 target=self._run, args=(waiting, go_on), name="keepset-hashing", daemon=True
             )
+            try:
+                thread.start()
+            except RuntimeError:  # the system has no more of them
+                if not self._threads:
+                    self._run(waiting, go_on)
+                break
             self._threads.append(thread)
-            thread.start()
 
     def hurry(self) -> None:
         """Be gentle no more: somebody waits for it."""
