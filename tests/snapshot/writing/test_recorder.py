@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -155,3 +157,40 @@ def test_every_kind_of_leaf_comes_back(tmp_path: Path, kind: str, save: bool) ->
     assert [int(e["i"]) for e in got] == list(range(500))
     for i, e in enumerate(got):
         np.testing.assert_array_equal(e["leaf"], KINDS[kind](i))
+
+
+@pytest.mark.parametrize("how", ["snapshot", "save", "many chunks"])
+def test_a_store_that_takes_nothing_for_long_is_named_once(
+    tmp_path: Path, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client of a bucket tries for a minute in silence when its server is gone."""
+    told: list[str] = []
+    is_told = threading.Event()
+
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if "has not taken" in record.getMessage():
+                told.append(record.getMessage())
+                is_told.set()
+
+    write = Segments.write
+
+    def held_up(self: Segments, shard: int, chunk: Chunk) -> None:
+        assert is_told.wait(60)
+        write(self, shard, chunk)
+
+    monkeypatch.setattr(Segments, "write", held_up)
+    monkeypatch.setattr(recorders, "_LONG_WAIT_S", 0.01)
+    handler = Handler()
+    logging.getLogger("keepset").addHandler(handler)
+    try:
+        ds = ks.Dataset.range(20_000 if how == "many chunks" else 20)
+        if how == "save":
+            ds.save(tmp_path / "kept")
+        else:
+            chunk_bytes = 1024 if how == "many chunks" else 1 << 20
+            assert len(list(ds.snapshot(tmp_path / "kept", chunk_bytes=chunk_bytes))) == len(ds)
+    finally:
+        logging.getLogger("keepset").removeHandler(handler)
+    assert len(told) == 1
+    assert str(tmp_path / "kept") in told[0]

@@ -160,7 +160,7 @@ class FirstPass:
             if not self._lost:
                 self._say_stored(whole)
 
-        self._recorder.cut(finish).result()
+        self._recorder.finished(self._recorder.cut(finish))
         self._is_whole = not self._lost
 
     def _say_stored(self, whole: Manifest) -> None:

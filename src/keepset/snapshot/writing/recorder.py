@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 import queue
 import threading
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 
 import numpy as np
 
@@ -39,6 +40,11 @@ _MOST_STAGED_BYTES = 64 << 20
 _MOST_WAITING = 4
 # Larger blocks are seldom worth their memory once they are written.
 _LARGEST_SPARE_BYTES = 16 << 20
+# Whoever waits longer for a store is told what for. A client of a bucket tries for a minute by
+# itself, in silence, when its server is gone in the middle of a request.
+_LONG_WAIT_S = 10.0
+
+_log = logging.getLogger("keepset")
 
 
 class Recorder:
@@ -87,6 +93,7 @@ class Recorder:
         self._has_shards = False
         self._jobs: queue.Queue[Callable[[], None] | None] = queue.Queue(_MOST_WAITING)
         self._failure: BaseException | None = None
+        self._url, self._has_told = store.object_url(run), False
         self._process = os.getpid()
         self._thread = threading.Thread(target=self._work, name="keepset-recorder", daemon=True)
         self._thread.start()
@@ -179,7 +186,7 @@ class Recorder:
         chunk, block = staging.take(self._rows_per_chunk)
         self._staged_bytes += staging.size_bytes - before
         self._check()
-        self._jobs.put(lambda: self._write(shard, chunk, block))
+        self._hand_in(lambda: self._write(shard, chunk, block))
 
     def cut(self, then: Callable[[Manifest], None] | None = None) -> Future[Manifest]:
         """Make everything that was added durable; what there is since the last cut.
@@ -205,8 +212,14 @@ class Recorder:
                 future.set_exception(error)
                 raise
 
-        self._jobs.put(finish)
+        self._hand_in(finish)
         return future
+
+    def finished(self, cut: Future[Manifest]) -> Manifest:
+        """What a cut comes to, waited for."""
+        if not wait([cut], _LONG_WAIT_S).done:
+            self._tell_of_waiting()
+        return cut.result()
 
     def unified(self, manifest: Manifest) -> Manifest:
         """As of the segments. To be called by ``then``, or after the last cut is done."""
@@ -219,6 +232,22 @@ class Recorder:
             self._jobs.put(None)
             self._thread.join()
         self._segments.abort()
+
+    def _hand_in(self, job: Callable[[], None]) -> None:
+        try:
+            self._jobs.put(job, timeout=_LONG_WAIT_S)
+        except queue.Full:
+            self._tell_of_waiting()
+            self._jobs.put(job)
+
+    def _tell_of_waiting(self) -> None:
+        if not self._has_told:
+            self._has_told = True
+            _log.warning(
+                "%s has not taken what was written for %.0f s; the pass waits for it",
+                self._url,
+                _LONG_WAIT_S,
+            )
 
     def _write(self, shard: int, chunk: Chunk, block: Block | None) -> None:
         if self._failure is not None:

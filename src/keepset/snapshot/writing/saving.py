@@ -81,7 +81,7 @@ def save_node(
             written = _write(node, recorder, shard_func, shown)
             # While the disk takes the last segment.
             about = {"lineage": Lineage.of(node).to_json(), **told.keep(store)}
-            last = written.result()
+            last = recorder.finished(written)
             manifest = recorder.unified(last)
             outcome.is_published = None  # from here on it may be, whatever goes wrong
             _publish(log, state, run_id, manifest, about)
