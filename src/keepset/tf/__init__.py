@@ -16,8 +16,6 @@ Example:
 
 from __future__ import annotations
 
-from keepset.core.ragged import Ragged as RaggedTensor
-from keepset.core.sparse import Sparse as SparseTensor
 from keepset.core.spec import RaggedTensorSpec, SparseTensorSpec, TensorSpec
 from keepset.tf import (
     compat,
@@ -27,6 +25,7 @@ from keepset.tf import (
     image,
     io,
     nest,
+    ragged,
     random,
     strings,
     train,
@@ -108,7 +107,9 @@ from keepset.tf.dtypes import (
     uint64,
 )
 from keepset.tf.not_covered import not_covered
+from keepset.tf.ragged_tensor import RaggedTensor
 from keepset.tf.shapes import TensorShape
+from keepset.tf.sparse_tensor import SparseTensor
 from keepset.tf.tensor import Tensor
 
 __all__ = [
@@ -173,6 +174,7 @@ __all__ = [
     "pad",
     "print",
     "py_function",
+    "ragged",
     "random",
     "range",
     "rank",
