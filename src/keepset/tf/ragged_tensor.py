@@ -437,8 +437,8 @@ class RaggedTensor:
     def to_sparse(self, name: str | None = None) -> SparseTensor:
         """Each item at its place."""
         flat, columns = self.flat, self.coordinates()
-        inner = np.indices(flat.shape[1:]).reshape(flat.ndim - 1, -1)
-        size = inner.shape[1] if flat.ndim > 1 else 1
+        size = int(np.prod(flat.shape[1:]))
+        inner = np.indices(flat.shape[1:]).reshape(flat.ndim - 1, size)
         outer = [np.repeat(column, size) for column in columns]
         inside = [np.tile(column, len(flat)) for column in inner]
         indices = np.stack([*outer, *inside], axis=1).astype(np.int64)
