@@ -595,7 +595,8 @@ def _rows_of(value: Value, ragged_rank: int, dtype: Any) -> RaggedTensor:
     count = int(np.prod(value.shape[:ragged_rank]))
     for axis in range(ragged_rank, 0, -1):
         size = value.shape[axis]
-        made = RaggedTensor(made, np.arange(count + 1, dtype=dtype) * dtype.type(size))
+        same = None if axis == ragged_rank else size
+        made = RaggedTensor(made, np.arange(count + 1, dtype=dtype) * dtype.type(size), same)
         count = count // max(value.shape[axis - 1], 1)
     assert isinstance(made, RaggedTensor)
     return made
