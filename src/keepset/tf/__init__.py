@@ -27,6 +27,7 @@ from keepset.tf import (
     nest,
     ragged,
     random,
+    sparse,
     strings,
     train,
 )
@@ -188,6 +189,7 @@ __all__ = [
     "reshape",
     "shape",
     "size",
+    "sparse",
     "square",
     "squeeze",
     "stack",

@@ -59,23 +59,21 @@ def constant(
         rows = [row for each in rows for row in each] if splits else list(nested)
         splits.append(splits_of_lengths([len(row) for row in rows], as_dtype(row_splits_dtype).storage))
     items = [item for row in rows for item in row] if rank else list(nested)
-    made: Any = tensor(_values(items, depth - rank - 1, inner, pylist), dtype)
-    if dtype is None and not items:
-        made = tensor(made)
+    made: Any = _flat(items, dtype, inner, pylist)
     for each in reversed(splits):
         made = RaggedTensor.from_row_splits(made, each)
     return made
 
 
-def _values(items: list[Any], left: int, inner: tuple[int, ...] | None, shown: Any) -> Any:
+def _flat(items: list[Any], dtype: Any, inner: tuple[int, ...] | None, shown: Any) -> Tensor:
     """The innermost items, which must have one shape."""
     if not items:
-        sizes = inner if inner is not None else (0,) * 0
-        return np.zeros((0, *sizes), np.float32)
-    value = value_of(items)
+        storage = as_dtype(np.float32 if dtype is None else dtype).storage
+        return Tensor(np.zeros((0, *(inner or ())), storage))
+    value = value_of(items, dtype)
     if inner is not None and np.shape(value)[1:] != inner:
         raise ValueError(f"inner_shape {inner} does not fit to {shown!r:.60}")
-    return value
+    return Tensor(value)
 
 
 def _lists(given: Any) -> Any:
@@ -164,6 +162,7 @@ def segment_ids_to_row_splits(
 ) -> Tensor:
     """Where rows begin, for the row of each value."""
     given = np.asarray(value_of(segment_ids))
+    given = given.astype(np.int64) if not isinstance(segment_ids, Tensor | np.ndarray) else given
     count = None if num_segments is None else int_of(num_segments)
     dtype = given.dtype if out_type is None else as_dtype(out_type).storage
     return Tensor(splits_of_rowids(given, count).astype(dtype))

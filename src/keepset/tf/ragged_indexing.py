@@ -50,7 +50,7 @@ def _item(part: Any, keys: tuple[Any, ...]) -> Any:
         inner = _item(part, rest)
         if not isinstance(inner, RaggedTensor):
             return np.asarray(inner)[np.newaxis]
-        return RaggedTensor(inner, np.array([0, len(inner)], inner.row_splits._value.dtype))
+        return RaggedTensor(inner, np.array([0, len(inner)], inner._splits.dtype), len(inner))
     if not isinstance(first, slice):
         return _item(part.row(_number(first)), rest)
     rows = _sliced_rows(part, first)
@@ -69,10 +69,10 @@ def _inside(part: RaggedTensor, keys: tuple[Any, ...]) -> Any:
     first, rest = keys[0], keys[1:]
     if first is None:
         count = len(part)
-        dtype = part.row_splits._value.dtype
+        dtype = part._splits.dtype
         inner = _inside(part, rest) if rest else part
         return RaggedTensor(inner, np.arange(count + 1, dtype=dtype), 1)
-    splits = part.row_splits._value
+    splits = part._splits
     lengths = np.diff(splits)
     if not isinstance(first, slice):
         return _one_of_each(part, _number(first), rest)
@@ -94,7 +94,7 @@ def _one_of_each(part: RaggedTensor, index: int, rest: tuple[Any, ...]) -> Any:
         raise ValueError("Cannot index into an inner ragged dimension; use a slice, or to_tensor")
     if not -length <= index < length:
         raise InvalidArgumentError(f"the index {index} is out of bounds of rows of {length}")
-    found = taken(part._part, part.row_splits._value[:-1] + index % length)
+    found = taken(part._part, part._splits[:-1] + index % length)
     if not rest:
         return found
     if isinstance(found, RaggedTensor):

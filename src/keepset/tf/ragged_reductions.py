@@ -43,11 +43,8 @@ _all = _ufunc(np.logical_and, lambda dtype: True)
 def _means(values: Value, splits: Any) -> Value:
     counts = np.diff(splits).reshape((-1,) + (1,) * (values.ndim - 1))
     sums = _sums(values, splits)
-    if values.dtype.kind in "iu":
-        if not counts.all():
-            raise InvalidArgumentError("the mean of a row without items is no whole number")
-        return sums // counts.astype(values.dtype)
-    return sums / counts.astype(values.dtype)
+    # As TensorFlow: whole numbers have a mean in float64, if they are in rows.
+    return sums / counts.astype(values.dtype if values.dtype.kind == "f" else np.float64)
 
 
 @quietly

@@ -50,7 +50,7 @@ def _stacked(parts: list[Part], axis: int) -> Any:
     if axis == 1:
         together = _in_turns(parts)
         splits = np.arange(len(parts[0]) + 1, dtype=np.int64) * len(parts)
-        return RaggedTensor(together, splits, len(parts))
+        return RaggedTensor(together, splits)
     ragged = _ragged(parts)
     return ragged[0].with_values(_stacked([part_of(each._part) for each in ragged], axis - 1))
 

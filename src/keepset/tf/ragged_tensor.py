@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from keepset.core.ragged import Ragged
-from keepset.errors import InvalidArgumentError
+from keepset.errors import ElementIndexError, InvalidArgumentError
 from keepset.tf.conversion import (
     Value,
     as_value,
@@ -450,7 +450,7 @@ class RaggedTensor:
         """One row."""
         count = len(self._splits) - 1
         if not -count <= index < count:
-            raise InvalidArgumentError(f"the index {index} is out of bounds of {count} rows")
+            raise ElementIndexError(f"the index {index} is out of bounds of {count} rows")
         index %= count
         return _section(self._part, int(self._splits[index]), int(self._splits[index + 1]))
 
@@ -573,12 +573,17 @@ def merged(part: Part, outer: int, inner: int) -> Any:
     if not isinstance(part, RaggedTensor):
         shape = part.shape
         return Tensor(part.reshape(*shape[:outer], -1, *shape[inner + 1 :]))
-    if outer:
+    if outer > 1:
         return part.with_values(merged(part._part, outer - 1, inner - 1))
-    if inner > 1:
-        joined = merged(part._part, 0, inner - 1)
-        return joined
-    return as_tensor(part._part)
+    if outer == 0:
+        return merged(part._part, 0, inner - 1)
+    within = part._part
+    if isinstance(within, RaggedTensor):
+        joined = RaggedTensor(within._part, within._splits[part._splits])
+    else:
+        values = within.reshape(-1, *within.shape[2:])
+        joined = RaggedTensor(values, part._splits * within.shape[1])
+    return merged(joined, 1, inner - 1)
 
 
 def _section(part: Part, start: int, stop: int) -> Part:
@@ -595,8 +600,7 @@ def _rows_of(value: Value, ragged_rank: int, dtype: Any) -> RaggedTensor:
     count = int(np.prod(value.shape[:ragged_rank]))
     for axis in range(ragged_rank, 0, -1):
         size = value.shape[axis]
-        same = None if axis == ragged_rank else size
-        made = RaggedTensor(made, np.arange(count + 1, dtype=dtype) * dtype.type(size), same)
+        made = RaggedTensor(made, np.arange(count + 1, dtype=dtype) * dtype.type(size), size)
         count = count // max(value.shape[axis - 1], 1)
     assert isinstance(made, RaggedTensor)
     return made
