@@ -40,12 +40,20 @@ def stack(values: Any, axis: Any = 0, name: str | None = None) -> Any:
         row = np.stack([np.asarray(plain(each)) for each in matching(*map(as_tensor, parts))])
         return Tensor(row)
     parts = _alike(parts)
-    return _stacked(parts, _axis(axis, _rank(parts[0]) + 1))
+    rank = _rank(parts[0])
+    place = _axis(axis, rank + 1)
+    if any(isinstance(part, RaggedTensor) for part in parts) or (place, rank) == (0, 1):
+        return _stacked(parts, place)
+    if place >= rank - 1:
+        return Tensor(np.stack(parts, axis=place))
+    return _stacked(parts, place)
 
 
 def _stacked(parts: list[Part], axis: int) -> Any:
     if axis == 0:
-        lengths = np.array([len(part) for part in parts], np.int64)
+        # As TensorFlow, where all are simple rows.
+        dtype = np.int32 if all(_rank(part) == 1 for part in parts) else np.int64
+        lengths = np.array([len(part) for part in parts], dtype)
         return RaggedTensor(_joined(parts, 0), splits_of_lengths(lengths))
     if axis == 1:
         together = _in_turns(parts)
@@ -58,9 +66,7 @@ def _stacked(parts: list[Part], axis: int) -> Any:
 def expand_dims(input: Any, axis: Any, name: str | None = None) -> Any:
     """The same with one more dimension, of size 1."""
     if isinstance(input, SparseTensor):
-        from keepset.tf.sparse import expand_dims as of_sparse  # which imports names of this one
-
-        return of_sparse(input, axis)
+        raise TypeError("tf.expand_dims takes no sparse tensor; use tf.sparse.expand_dims")
     place = _axis(axis, len(input.shape) + 1)
     if not isinstance(input, RaggedTensor):
         return Tensor(np.expand_dims(input._value, place))

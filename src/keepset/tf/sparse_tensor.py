@@ -103,7 +103,7 @@ class SparseTensor:
         return self.with_values(function(self.values, Tensor(its)))
 
     def __repr__(self) -> str:
-        parts = f"indices={self.indices}, values={self.values}, dense_shape={self.dense_shape}"
+        parts = f"indices={self.indices!s}, values={self.values!s}, dense_shape={self.dense_shape!s}"
         return f"SparseTensor({parts})"
 
     def __reduce__(self) -> Any:
