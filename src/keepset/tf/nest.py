@@ -13,7 +13,7 @@ from typing import Any
 
 from keepset.core.structure import is_namedtuple
 from keepset.tf.not_covered import not_covered
-from keepset.tf.ragged_tensor import RaggedTensor
+from keepset.tf.ragged_tensor import RaggedTensor, part_of
 from keepset.tf.sparse_tensor import SparseTensor
 
 __all__ = [
@@ -182,7 +182,10 @@ def _like(structure: Any, parts: list[Any]) -> Any:
             return kind(structure.default_factory, pairs)
         return kind(pairs)  # type: ignore[call-arg]
     if isinstance(structure, RaggedTensor):
-        return RaggedTensor.from_nested_row_splits(parts[0], parts[1:])
+        made: Any = parts[0]
+        for splits in reversed(parts[1:]):  # which a function may have changed
+            made = RaggedTensor(part_of(made), splits._value)
+        return made
     if isinstance(structure, SparseTensor):
         return SparseTensor(*parts)
     if is_namedtuple(kind) or hasattr(kind, "__attrs_attrs__"):

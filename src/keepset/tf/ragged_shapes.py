@@ -66,7 +66,7 @@ def _stacked(parts: list[Part], axis: int) -> Any:
 def expand_dims(input: Any, axis: Any, name: str | None = None) -> Any:
     """The same with one more dimension, of size 1."""
     if isinstance(input, SparseTensor):
-        raise TypeError("tf.expand_dims takes no sparse tensor; use tf.sparse.expand_dims")
+        raise ValueError("tf.expand_dims takes no sparse tensor; use tf.sparse.expand_dims")
     place = _axis(axis, len(input.shape) + 1)
     if not isinstance(input, RaggedTensor):
         return Tensor(np.expand_dims(input._value, place))
