@@ -97,7 +97,7 @@ def _batch(items: list[Any]) -> Any:
     if isinstance(first, Sparse):
         return Sparse.stack(items)
     if isinstance(first, Ragged):
-        return Ragged.from_rows(items)
+        return Ragged.from_rows(items, first.row_splits.dtype)
     if isinstance(first, bytes):
         return np.array(items, object)
     arrays = [np.asarray(item) for item in items]

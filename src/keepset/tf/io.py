@@ -99,8 +99,8 @@ def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Ten
 class TFRecordWriter(_Writer):
     """As :class:`keepset.TFRecordWriter`; paths and records may be tensors."""
 
-    def __init__(self, path: Any, options: Any = None) -> None:
-        super().__init__(untensored(path), options)
+    def __init__(self, path: Any, options: Any = None, **named: Any) -> None:
+        super().__init__(os.fsdecode(untensored(path)), options, **named)
 
     def write(self, record: Any) -> None:
         super().write(untensored(record))
