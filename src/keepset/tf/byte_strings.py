@@ -61,8 +61,8 @@ def decode_raw(
             f"Input to DecodeRaw has length {size} that is not a multiple of "
             f"{dtype.storage.itemsize}, the size of {dtype.name}"
         )
-    order = "<" if little_endian else ">"
-    numbers = np.frombuffer(b"".join(items), dtype.storage.newbyteorder(order))
+    stored = dtype.storage.newbyteorder("<" if little_endian else ">")
+    numbers = np.frombuffer(b"".join(items), stored)
     count = size // dtype.storage.itemsize
     return Tensor(numbers.astype(dtype.storage).reshape(*texts.shape, count))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,8 @@ def decode_csv(
             found = [found[place] for place in columns if place < len(found)]
         if len(found) != len(fields):
             raise InvalidArgumentError(
-                f"Expect {len(fields)} fields but have {len(found)} in record {number}: {line!r:.80}"
+                f"Expect {len(fields)} fields but have {len(found)} in record {number}: "
+                f"{line!r:.80}"
             )
         rows.append(found)
     empty = na_value.encode()
@@ -70,7 +72,7 @@ def _is_given(records: Any) -> bool:
 def _checked(columns: Sequence[int], defaults: Sequence[Any]) -> Sequence[int]:
     if any(place < 0 for place in columns):
         raise ValueError("select_cols contains negative values.")
-    if any(one >= other for one, other in zip(columns, columns[1:], strict=False)):
+    if any(one >= other for one, other in pairwise(columns)):
         raise ValueError("select_cols is not strictly increasing.")
     if len(columns) != len(defaults):
         raise ValueError("Length of select_cols and record_defaults do not match.")
@@ -132,7 +134,9 @@ class _Reader:
             return line.split(self._delimiter) if line else []
         made, at = [], 0
         while at <= len(line):
-            field, at = self._quoted(line, at) if line[at : at + 1] == b'"' else self._bare(line, at)
+            field, at = (
+                self._quoted(line, at) if line[at : at + 1] == b'"' else self._bare(line, at)
+            )
             made.append(field)
         return made
 

@@ -21,7 +21,7 @@ from keepset.tf.elements import tensored
 
 
 def _told(function: Callable[..., Any], *arguments: Any) -> Any:
-    """What a parser gives, as tensors; what is wrong with the data is TensorFlow's kind of error."""
+    """What a parser gives, as tensors; wrong data is an error of TensorFlow's kind."""
     try:
         return tensored(function(*arguments))
     except ElementError as error:

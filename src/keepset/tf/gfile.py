@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 
-class FileStatistics(NamedTuple):
+class _FileStatistics(NamedTuple):
     """What ``stat`` tells: the size in bytes, and when it was changed, in nanoseconds."""
 
     length: int
@@ -108,16 +108,16 @@ def walk(
         yield here
 
 
-def stat(path: Any) -> FileStatistics:
+def stat(path: Any) -> _FileStatistics:
     """The size and the time of a file."""
     name = _text(path)
     if is_local(name):
         found = os.stat(name)
-        return FileStatistics(found.st_size, found.st_mtime_ns, os.path.isdir(name))
+        return _FileStatistics(found.st_size, found.st_mtime_ns, os.path.isdir(name))
     if isdir(name):
-        return FileStatistics(0, 0, True)
+        return _FileStatistics(0, 0, True)
     store, file = store_of(name, None)
-    return FileStatistics(store.size(file), 0, False)
+    return _FileStatistics(store.size(file), 0, False)
 
 
 def mkdir(path: Any) -> None:

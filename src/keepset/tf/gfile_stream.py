@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
@@ -126,7 +127,5 @@ class GFile:
 
     def __del__(self) -> None:
         # Who writes to a file without closing it finds it written, as with files of Python.
-        try:
+        with suppress(Exception):  # at the end of a program nobody could catch it
             self.flush()
-        except Exception:  # noqa: BLE001, S110  # at the end of a program nobody could catch it
-            pass

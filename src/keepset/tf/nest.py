@@ -1,8 +1,8 @@
 """``tf.nest``: functions over the leaves of nested structures.
 
-Lists are structures here, and so are tuples, named tuples, dicts (in the order of their keys), views
-of dicts, classes of ``attrs``, and dataclasses with ``__tf_flatten__``. ``tf.data`` itself takes lists
-for tensors. None is a leaf.
+Lists are structures here, and so are tuples, named tuples, dicts (in the order of their keys) and
+their views, classes of ``attrs``, and dataclasses with ``__tf_flatten__``. None is a leaf.
+``tf.data`` itself takes lists for tensors.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = [
     "pack_sequence_as",
 ]
 
-_VIEWS = KeysView | ItemsView | ValuesView
+_VIEWS: Any = KeysView | ItemsView | ValuesView
 
 
 def is_nested(structure: Any) -> bool:
@@ -180,7 +180,7 @@ def _like(structure: Any, parts: list[Any]) -> Any:
         pairs = [(key, found[key]) for key in structure]
         if isinstance(structure, defaultdict):
             return kind(structure.default_factory, pairs)
-        return kind(pairs)  # type: ignore[call-arg]
+        return kind(pairs)
     if isinstance(structure, RaggedTensor):
         made: Any = parts[0]
         for splits in reversed(parts[1:]):  # which a function may have changed

@@ -75,7 +75,9 @@ class _Run:
 def _of_rows(data: Any, run: _Run) -> Any:
     if isinstance(data, RaggedTensor):
         if data.flat.ndim > 1:
-            raise InvalidArgumentError("ngrams takes ragged tensors whose innermost rows are ragged")
+            raise InvalidArgumentError(
+                "ngrams takes ragged tensors whose innermost rows are ragged"
+            )
         if data.ragged_rank > 1:
             return data.with_values(_of_rows(data.values, run))
         rows = [run(row) for row in data.to_list()]

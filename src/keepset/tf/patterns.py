@@ -1,10 +1,9 @@
-"""Regular expressions in the syntax of RE2, run by Python's ``re``.
+r"""Regular expressions in the syntax of RE2, run by Python's ``re``.
 
-What RE2 refuses is refused (look-around, references back, possessive repetition). ``$`` is the very
-end of a text, ``\\d``, ``\\w``, ``\\s`` and ``\\b`` are those of ASCII, ``.`` is one character of UTF-8, and
-``[[:alpha:]]``, ``\\pL``, ``\\Q...\\E``, ``\\z`` and ``\\x{...}`` are there. Not covered are scripts
-(``\\p{Greek}``), ``\\C`` and the flag ``U``. Texts may have bytes that are no UTF-8: each such byte is a
-character.
+What RE2 refuses is refused: look-around, references back, possessive repetition. ``$`` is the very
+end of a text. ``\d``, ``\w``, ``\s`` and ``\b`` are those of ASCII, ``.`` is one character of UTF-8.
+``[[:alpha:]]``, ``\pL``, ``\Q...\E``, ``\z`` and ``\x{...}`` are there. Not covered are scripts
+(``\p{Greek}``), ``\C`` and the flag ``U``. A byte that is no UTF-8 is a character by itself.
 """
 
 from __future__ import annotations
@@ -55,8 +54,9 @@ def pattern_of(source: bytes) -> re.Pattern[str]:
 
 
 def replaced(pattern: re.Pattern[str], rewrite: bytes, text: bytes, *, everywhere: bool) -> bytes:
-    """A text with matches replaced; ``\\\\1`` in ``rewrite`` is the first group, ``\\\\0`` all of it."""
-    made, done, source = [], 0, decoded(text)
+    """A text with matches replaced; ``\\\\1`` is the first group, ``\\\\0`` the whole match."""
+    made: list[str] = []
+    done, source = 0, decoded(text)
     template = _template(pattern, decoded(rewrite))
     if template is None:
         return text

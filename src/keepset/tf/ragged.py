@@ -54,10 +54,13 @@ def constant(
     rank = max(0, depth - 1 - len(inner or ())) if ragged_rank is None else int(ragged_rank)
     if ragged_rank is not None and ragged_rank >= max(depth, 1) + (0 if inner is None else 1):
         raise ValueError(f"pylist has a nesting of {depth}, too little for ragged_rank={rank}")
-    splits, rows = [], [nested]
+    splits: list[Any] = []
+    rows = [nested]
     for _ in _range(rank):
         rows = [row for each in rows for row in each] if splits else list(nested)
-        splits.append(splits_of_lengths([len(row) for row in rows], as_dtype(row_splits_dtype).storage))
+        splits.append(
+            splits_of_lengths([len(row) for row in rows], as_dtype(row_splits_dtype).storage)
+        )
     items = [item for row in rows for item in row] if rank else list(nested)
     made: Any = _flat(items, dtype, inner, pylist)
     for each in reversed(splits):
@@ -145,9 +148,7 @@ def map_flat_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     return elementwise(op, args, kwargs)
 
 
-def row_splits_to_segment_ids(
-    splits: Any, name: str | None = None, out_type: Any = None
-) -> Tensor:
+def row_splits_to_segment_ids(splits: Any, name: str | None = None, out_type: Any = None) -> Tensor:
     """The row of each value, for splits that say where rows begin."""
     given = np.asarray(value_of(splits))
     given = given.astype(np.int64) if not isinstance(splits, Tensor | np.ndarray) else given

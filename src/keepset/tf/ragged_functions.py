@@ -15,12 +15,11 @@ import numpy as np
 from keepset.core.ragged import Ragged
 from keepset.core.sparse import Sparse
 from keepset.errors import InvalidArgumentError
-from keepset.tf.conversion import cast_value, int_of, plain, value_of
+from keepset.tf.conversion import cast_value, plain, value_of
 from keepset.tf.dtype import as_dtype
 from keepset.tf.ragged_reductions import REDUCTIONS
 from keepset.tf.ragged_shapes import concat, expand_dims, gather, stack
 from keepset.tf.ragged_tensor import RaggedTensor, as_tensor, part_of, taken
-from keepset.tf.row_partition import splits_of_lengths
 from keepset.tf.sparse_tensor import SparseTensor
 from keepset.tf.tensor import Tensor, wrapped
 
@@ -28,17 +27,15 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 Handler = Callable[..., Any]
 
 # Functions of each item by itself: they are applied to the flat values.
-_ELEMENTWISE = frozenset(
-    """
-    abs acos acosh add asin asinh atan atan2 atanh bitcast cast ceil clip_by_value cos cosh digamma
-    divide equal erf erfc exp expm1 floor floordiv floormod greater greater_equal identity is_finite
-    is_inf is_nan less less_equal lgamma log log1p log_sigmoid logical_and logical_not logical_or
-    logical_xor maximum minimum mod multiply multiply_no_nan negative not_equal ones_like pow real
-    reciprocal relu relu6 rint round rsqrt saturate_cast sigmoid sign sin sinh softplus softsign
-    sqrt square squared_difference subtract tan tanh truediv truncatediv truncatemod xdivy xlogy
-    zeros_like one_hot
-    """.split()
-)
+_NAMES = """
+abs acos acosh add asin asinh atan atan2 atanh bitcast cast ceil clip_by_value cos cosh digamma
+divide equal erf erfc exp expm1 floor floordiv floormod greater greater_equal identity is_finite is_inf
+is_nan less less_equal lgamma log log1p log_sigmoid logical_and logical_not logical_or logical_xor
+maximum minimum mod multiply multiply_no_nan negative not_equal one_hot ones_like pow real
+reciprocal relu relu6 rint round rsqrt saturate_cast sigmoid sign sin sinh softplus softsign sqrt square
+squared_difference subtract tan tanh truediv truncatediv truncatemod xdivy xlogy zeros_like
+"""
+_ELEMENTWISE = frozenset(_NAMES.split())
 
 
 def with_composites(name: str, function: Function) -> Function:
@@ -98,13 +95,13 @@ def elementwise(
     Example:
         >>> import keepset.tf as tf
         >>> rows = tf.ragged.constant([[1, 2], [3]])
-        >>> elementwise(tf.math.add, (rows, [[10], [20]]), {})
-        <tf.RaggedTensor [[11, 12], [23]]>
+        >>> elementwise(tf.maximum, (rows, [[2], [5]]), {})
+        <tf.RaggedTensor [[2, 2], [5]]>
     """
     given = [*arguments, *named.values()]
-    found = [each for each in _inside(given) if isinstance(each, RaggedTensor | SparseTensor)]
-    if any(isinstance(each, SparseTensor) for each in found):
+    if any(isinstance(each, SparseTensor) for each in _inside(given)):
         return _sparse_elementwise(function, arguments, named)
+    found = [each for each in _inside(given) if isinstance(each, RaggedTensor)]
     leader = max(found, key=lambda each: each.ragged_rank)
     for other in found:
         _check_rows(leader, other)
@@ -115,9 +112,7 @@ def elementwise(
 
 
 def _inside(given: Sequence[Any]) -> list[Any]:
-    return [
-        item for each in given for item in (each if isinstance(each, list | tuple) else [each])
-    ]
+    return [item for each in given for item in (each if isinstance(each, list | tuple) else [each])]
 
 
 def _sparse_elementwise(
@@ -289,9 +284,6 @@ def _squeeze(input: Any, axis: Any = None, name: str | None = None) -> Any:
     for each in axes:
         made = made[(slice(None),) * each + (0,)] if each else made[0]
     return made
-
-
-
 
 
 HANDLERS: dict[str, Handler] = {

@@ -218,5 +218,3 @@ def _in_turns(parts: list[Part]) -> Part:
     count = counts.pop()
     order = np.arange(count * len(parts)).reshape(len(parts), count).T.reshape(-1)
     return taken(_joined(parts, 0), order)
-
-

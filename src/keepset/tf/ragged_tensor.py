@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -99,7 +100,9 @@ class RaggedTensor:
     ) -> RaggedTensor:
         """Rows that end at these places and begin where the one before ends."""
         limits = whole_numbers(row_limits, "row_limits")
-        return cls.from_row_splits(values, np.concatenate([limits[:0], [0], limits]).astype(limits.dtype))
+        return cls.from_row_splits(
+            values, np.concatenate([limits[:0], [0], limits]).astype(limits.dtype)
+        )
 
     @classmethod
     def from_value_rowids(
@@ -131,7 +134,9 @@ class RaggedTensor:
             raise InvalidArgumentError(f"{len(part)} values are no rows of {length}")
         count = len(part) // length if length else int_of(0 if nrows is None else nrows)
         if nrows is not None and int_of(nrows) != count:
-            raise InvalidArgumentError(f"{len(part)} values are not {int_of(nrows)} rows of {length}")
+            raise InvalidArgumentError(
+                f"{len(part)} values are not {int_of(nrows)} rows of {length}"
+            )
         return cls(part, np.arange(count + 1, dtype=np.int64) * length, length)
 
     @classmethod
@@ -198,8 +203,11 @@ class RaggedTensor:
             )
         if lengths is not None and padding is not None:
             raise ValueError("Specify lengths or padding, but not both")
-        if lengths is not None and isinstance(lengths, list | tuple) and lengths and (
-            isinstance(lengths[0], list | tuple | Tensor | np.ndarray)
+        if (
+            lengths is not None
+            and isinstance(lengths, list | tuple)
+            and lengths
+            and (isinstance(lengths[0], list | tuple | Tensor | np.ndarray))
         ):
             return _from_nested_lengths(value, lengths, dtype)
         part = _rows_of(value, ragged_rank, dtype)
@@ -317,8 +325,7 @@ class RaggedTensor:
     @property
     def shape(self) -> TensorShape:
         """The number of rows, None for each ragged dimension, then the uniform ones."""
-        inner = self._part.shape[1:] if isinstance(self._part, np.ndarray) else self._part.shape[1:]
-        return TensorShape([len(self._splits) - 1, self._length, *inner])
+        return TensorShape([len(self._splits) - 1, self._length, *self._part.shape[1:]])
 
     def get_shape(self) -> TensorShape:
         return self.shape
@@ -390,13 +397,13 @@ class RaggedTensor:
             )
         return merged(self, outer, inner)
 
-    # ---- other things made of it ------------------------------------------------------------------
+    # ---- other things made of it ------------------------------------------------------------
 
     def to_list(self) -> list[Any]:
         """Nested lists of Python."""
         rows = self._part.to_list() if isinstance(self._part, RaggedTensor) else self._part.tolist()
         splits = self._splits.tolist()
-        return [rows[start:stop] for start, stop in zip(splits[:-1], splits[1:], strict=True)]
+        return [rows[start:stop] for start, stop in pairwise(splits)]
 
     def numpy(self) -> Any:
         """An array of arrays; one of more dimensions if all rows have one length."""
@@ -421,7 +428,7 @@ class RaggedTensor:
                 raise ValueError(f"Shapes {tuple(wanted)} and {self.shape} have different ranks")
             sizes = [old if new is None else new for old, new in zip(sizes, wanted, strict=True)]
         if tuple(sizes[-flat.ndim + 1 :]) != flat.shape[1:] and flat.ndim > 1:
-            raise InvalidArgumentError(f"a ragged tensor of shape {self.shape} has no shape {sizes}")
+            raise InvalidArgumentError(f"a ragged tensor of {self.shape} has no shape {sizes}")
         filler: Any = b"" if flat.dtype == object else flat.dtype.type(0)
         if default_value is not None:
             filler = matching(Tensor(flat), default_value)[1]
@@ -444,7 +451,7 @@ class RaggedTensor:
         indices = np.stack([*outer, *inside], axis=1).astype(np.int64)
         return SparseTensor(indices, flat.reshape(-1), np.array(self.bounds(), np.int64))
 
-    # ---- as a sequence --------------------------------------------------------------------------------
+    # ---- as a sequence ------------------------------------------------------------
 
     def row(self, index: int) -> Any:
         """One row."""
@@ -530,13 +537,13 @@ def _unary(name: str) -> Callable[..., Any]:
     return alone
 
 
-for _name in "add sub mul truediv floordiv mod pow and_ or_ xor".split():
+for _name in ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and_", "or_", "xor"]:
     _plain = _name.strip("_")
     setattr(RaggedTensor, f"__{_plain}__", _binary(_name))
     setattr(RaggedTensor, f"__r{_plain}__", _reflected(_name))
-for _name in "lt le gt ge".split():
+for _name in ["lt", "le", "gt", "ge"]:
     setattr(RaggedTensor, f"__{_name}__", _binary(_name))
-for _name in "neg invert abs".split():
+for _name in ["neg", "invert", "abs"]:
     setattr(RaggedTensor, f"__{_name}__", _unary(_name))
 
 

@@ -347,9 +347,11 @@ def _reduced(function: Any, given: Any, axis: Any, keepdims: Any, output_is_spar
     if len(numbers):
         made[numbers] = function.reduceat(sparse._values[order], starts, dtype=made.dtype)
     is_there[numbers] = True
-    kept = [1 if at in axes else int(sparse._shape[at]) for at in range(rank)] if keepdims else shape
+    kept = (
+        [1 if at in axes else int(sparse._shape[at]) for at in range(rank)] if keepdims else shape
+    )
     if output_is_sparse:
-        places = np.stack(np.unravel_index(numbers, tuple(kept)), axis=1) if kept else [[]]
+        places: Any = np.stack(np.unravel_index(numbers, tuple(kept)), axis=1) if kept else [[]]
         return SparseTensor(places, made[numbers], kept)
     return Tensor(as_value(made.reshape(kept)))
 

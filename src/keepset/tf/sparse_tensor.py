@@ -1,4 +1,4 @@
-"""SparseTensor: the places and values of the entries that are there, as users' functions see them."""
+"""SparseTensor: the places and values of entries, as functions of users see them."""
 
 from __future__ import annotations
 
@@ -103,7 +103,9 @@ class SparseTensor:
         return self.with_values(function(self.values, Tensor(its)))
 
     def __repr__(self) -> str:
-        parts = f"indices={self.indices!s}, values={self.values!s}, dense_shape={self.dense_shape!s}"
+        parts = (
+            f"indices={self.indices!s}, values={self.values!s}, dense_shape={self.dense_shape!s}"
+        )
         return f"SparseTensor({parts})"
 
     def __reduce__(self) -> Any:

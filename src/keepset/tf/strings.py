@@ -6,6 +6,7 @@ All functions take ragged tensors as well. Texts are bytes, and characters are t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -150,7 +151,9 @@ def reduce_join(
     left = [each for each in range(array.ndim) if each not in places]
     shape = tuple(array.shape[each] for each in left)
     # The first dimension that is named runs fastest.
-    rows = array.transpose([*left, *places[::-1]]).reshape(*shape, -1) if places else array[..., None]
+    rows = (
+        array.transpose([*left, *places[::-1]]).reshape(*shape, -1) if places else array[..., None]
+    )
     if array.size == 0:
         rows = np.empty((*shape, 0), object)
     count = int(np.prod(shape))
@@ -171,8 +174,7 @@ def _ragged_joined(ragged: RaggedTensor, axis: Any, between: bytes) -> Any:
 
 def _joined_rows(values: Any, splits: Any, between: bytes) -> Any:
     cuts, texts = splits.tolist(), values.tolist()
-    pairs = zip(cuts[:-1], cuts[1:], strict=True)
-    return string_array([between.join(texts[start:stop]) for start, stop in pairs])
+    return string_array([between.join(texts[start:stop]) for start, stop in pairwise(cuts)])
 
 
 @per_item

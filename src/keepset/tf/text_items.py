@@ -60,9 +60,7 @@ def each_text(function: Callable[[bytes], Any], given: Any, dtype: Any = object)
     return Tensor(as_value(np.array(made, dtype).reshape(array.shape)))
 
 
-def each_row(
-    function: Callable[[bytes], Sequence[Any]], given: Any, dtype: Any = object
-) -> Any:
+def each_row(function: Callable[[bytes], Sequence[Any]], given: Any, dtype: Any = object) -> Any:
     """What a function makes of each text as a row: a ragged tensor with one dimension more."""
     if isinstance(given, RaggedTensor):
         return given.with_flat_values(each_row(function, given.flat_values, dtype))

@@ -26,7 +26,9 @@ class _Reader:
 
     def __init__(self, encoding: str, errors: str, char: int, controls: bool) -> None:
         if errors not in _ERRORS:
-            raise InvalidArgumentError(f"errors must be one of {', '.join(_ERRORS)}, not {errors!r}")
+            raise InvalidArgumentError(
+                f"errors must be one of {', '.join(_ERRORS)}, not {errors!r}"
+            )
         try:
             self._codec = codecs.lookup(encoding).name
         except LookupError as error:
@@ -39,7 +41,9 @@ class _Reader:
         try:
             read = text.decode(self._codec, self._errors)
         except UnicodeDecodeError as error:
-            raise InvalidArgumentError(f"Invalid formatting on input string {text!r:.60}") from error
+            raise InvalidArgumentError(
+                f"Invalid formatting on input string {text!r:.60}"
+            ) from error
         codes = [ord(char) for char in read]
         if self._char != 0xFFFD:
             codes = [self._char if code == 0xFFFD else code for code in codes]
@@ -223,5 +227,3 @@ def unicode_transcode(
     reader = _Reader(input_encoding, errors, replacement_char, replace_control_characters)
     codec = _output(output_encoding)
     return each_text(lambda text: "".join(map(chr, reader.codes(text))).encode(codec), input)
-
-

@@ -63,9 +63,7 @@ class MutableHashTable:
     def _check(self, keys: Any) -> None:
         """Nothing: any key is good."""
 
-    def lookup(
-        self, keys: Any, dynamic_default_values: Any = None, name: str | None = None
-    ) -> Any:
+    def lookup(self, keys: Any, dynamic_default_values: Any = None, name: str | None = None) -> Any:
         """The values of keys; what is not there has the default, or its own if they are given."""
         found = keys_of(keys, self._key_dtype)
         if dynamic_default_values is None:
@@ -136,11 +134,9 @@ class DenseHashTable(MutableHashTable):
         for key in keys.reshape(-1).tolist():
             if key in self._refused:
                 raise InvalidArgumentError(
-                    f"Using the empty_key or the deleted_key, {key!r}, as a table key is not allowed"
+                    f"Using empty_key or deleted_key as a table key is not allowed: {key!r}"
                 )
 
     def erase(self, keys: Any, name: str | None = None) -> None:
         """As ``remove``."""
         self.remove(keys)
-
-
