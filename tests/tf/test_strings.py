@@ -78,7 +78,7 @@ def test_patterns_are_those_of_re2() -> None:
 
 @pytest.mark.parametrize("pattern", ["(?=x)", "(", r"(a)\1", "a++", "[[:nope:]]", "[a"])
 def test_patterns_that_re2_refuses(pattern: str) -> None:
-    with pytest.raises(InvalidArgumentError, match="patterns are those of RE2|Invalid pattern"):
+    with pytest.raises(InvalidArgumentError, match="Invalid pattern"):
         pattern_of(pattern.encode())
 
 
@@ -91,7 +91,7 @@ def test_numbers_that_are_none() -> None:
     for text in ("1_000", "", "5f", "0x"):
         with pytest.raises(InvalidArgumentError, match="could not correctly convert"):
             tf.strings.to_number(text)
-    with pytest.raises(InvalidArgumentError, match="use tf.cast then"):
+    with pytest.raises(InvalidArgumentError, match=r"use tf\.cast then"):
         tf.strings.to_number("5", tf.uint8)
 
 

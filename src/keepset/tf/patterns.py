@@ -1,7 +1,7 @@
 r"""Regular expressions in the syntax of RE2, run by Python's ``re``.
 
 What RE2 refuses is refused: look-around, references back, possessive repetition. ``$`` is the very
-end of a text. ``\d``, ``\w``, ``\s`` and ``\b`` are those of ASCII, ``.`` is one character of UTF-8.
+end of a text, ``.`` is one character; ``\d``, ``\w``, ``\s`` and ``\b`` are those of ASCII.
 ``[[:alpha:]]``, ``\pL``, ``\Q...\E``, ``\z`` and ``\x{...}`` are there. Not covered are scripts
 (``\p{Greek}``), ``\C`` and the flag ``U``. A byte that is no UTF-8 is a character by itself.
 """
@@ -55,37 +55,40 @@ def pattern_of(source: bytes) -> re.Pattern[str]:
 
 def replaced(pattern: re.Pattern[str], rewrite: bytes, text: bytes, *, everywhere: bool) -> bytes:
     """A text with matches replaced; ``\\\\1`` is the first group, ``\\\\0`` the whole match."""
-    made: list[str] = []
-    done, source = 0, decoded(text)
-    template = _template(pattern, decoded(rewrite))
+    source, template = decoded(text), _template(pattern, decoded(rewrite))
     if template is None:
         return text
-    for match in pattern.finditer(source):
-        start, stop = match.span()
-        if start == stop == done and made:
-            continue  # nothing right behind a match is none of its own
-        made.append(source[done:start])
+    made: list[str] = []
+    at, last = 0, -1
+    while at <= len(source) and (match := pattern.search(source, at)):
+        made.append(source[at : match.start()])
+        if match.start() == match.end() == last:
+            # Nothing right behind a match is none of its own: one character further.
+            made.append(source[last : last + 1])
+            at = last + 1
+            continue
         made += [match[part] or "" if isinstance(part, int) else part for part in template]
-        done = stop
+        at = last = match.end()
         if not everywhere:
             break
-    return "".join([*made, source[done:]]).encode("utf-8", "surrogateescape")
+    return "".join([*made, source[at:]]).encode("utf-8", "surrogateescape")
 
 
 @lru_cache(256)
 def _template(pattern: re.Pattern[str], rewrite: str) -> tuple[str | int, ...] | None:
-    """The pieces of a replacement; None, as TensorFlow leaves texts alone, if it is malformed."""
+    """The pieces of a replacement; None, as TensorFlow leaves texts alone, if a group lacks."""
     made: list[str | int] = []
-    parts = iter(re.findall(r"\\.|\\|[^\\]+", rewrite, re.DOTALL))
-    for part in parts:
+    for part in re.findall(r"\\.|\\|[^\\]+", rewrite, re.DOTALL):
         if part[0] != "\\":
             made.append(part)
-        elif part[1:].isdigit() and int(part[1:]) <= pattern.groups:
+        elif part[1:].isdigit():
+            if int(part[1:]) > pattern.groups:
+                return None
             made.append(int(part[1:]))
         elif part[1:] == "\\":
             made.append("\\")
         else:
-            return None
+            break  # as RE2, which writes what stands before
     return tuple(made)
 
 

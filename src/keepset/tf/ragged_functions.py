@@ -29,11 +29,12 @@ Handler = Callable[..., Any]
 # Functions of each item by itself: they are applied to the flat values.
 _NAMES = """
 abs acos acosh add asin asinh atan atan2 atanh bitcast cast ceil clip_by_value cos cosh digamma
-divide equal erf erfc exp expm1 floor floordiv floormod greater greater_equal identity is_finite is_inf
-is_nan less less_equal lgamma log log1p log_sigmoid logical_and logical_not logical_or logical_xor
-maximum minimum mod multiply multiply_no_nan negative not_equal one_hot ones_like pow real
-reciprocal relu relu6 rint round rsqrt saturate_cast sigmoid sign sin sinh softplus softsign sqrt square
-squared_difference subtract tan tanh truediv truncatediv truncatemod xdivy xlogy zeros_like
+divide equal erf erfc exp expm1 floor floordiv floormod greater greater_equal identity
+is_finite is_inf is_nan less less_equal lgamma log log1p log_sigmoid logical_and logical_not
+logical_or logical_xor maximum minimum mod multiply multiply_no_nan negative not_equal one_hot
+ones_like pow real reciprocal relu relu6 rint round rsqrt saturate_cast sigmoid sign sin sinh
+softplus softsign sqrt square squared_difference subtract tan tanh truediv truncatediv
+truncatemod xdivy xlogy zeros_like
 """
 _ELEMENTWISE = frozenset(_NAMES.split())
 
