@@ -42,7 +42,7 @@ def test_other_words_have_the_buckets_of_tensorflow() -> None:
 
 
 def test_the_content_of_a_table_counts_in_a_fingerprint() -> None:
-    def numbered(words: tf.lookup.StaticHashTable) -> str:
+    def numbered(words: tf.lookup.StaticHashTable) -> object:
         return fingerprint_of_value(lambda word: words.lookup(word))
 
     assert numbered(table("a", "b")) == numbered(table("a", "b"))

@@ -18,7 +18,9 @@ _WHOLE: Final = re.compile(rb"\s*[+-]?\d+\s*")
 _FLOAT: Final = re.compile(
     rb"\s*[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|inf(?:inity)?|nan)\s*", re.IGNORECASE
 )
-_HEX: Final = re.compile(rb"\s*[+-]?0[xX][0-9a-fA-F]*\.?[0-9a-fA-F]*(?:[pP][+-]?\d+)?\s*")
+_HEX: Final = re.compile(
+    rb"\s*[+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)(?:[pP][+-]?\d+)?\s*"
+)
 _NUMBERS: Final = ("float32", "float64", "int32", "int64", "uint32", "uint64")
 
 
