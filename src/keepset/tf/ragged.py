@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from keepset.errors import InvalidArgumentError
+from keepset.tf import ragged_operators  # noqa: F401  # it completes the class
 from keepset.tf.conversion import cast_value, dtype_of, int_of, ints_of, value_of
 from keepset.tf.dtype import as_dtype
 from keepset.tf.not_covered import not_covered

@@ -19,18 +19,8 @@ def item_of(ragged: RaggedTensor, key: Any) -> Any:
     Raises:
         ValueError: A number for an inner ragged dimension, whose rows may lack that item.
     """
-    if isinstance(key, RaggedTensor) or _is_mask(key):
-        from keepset.tf.ragged_functions import boolean_mask  # which indexes as well
-
-        found = boolean_mask(ragged, key)
-        return found if isinstance(found, RaggedTensor) else found._value
     keys = tuple(key) if isinstance(key, list | tuple) else (key,)
     return _item(ragged, _without_ellipsis(keys, len(ragged.shape)))
-
-
-def _is_mask(key: Any) -> bool:
-    value = key._value if isinstance(key, Holder) else key
-    return isinstance(value, np.ndarray) and value.dtype.kind == "b"
 
 
 def _without_ellipsis(keys: tuple[Any, ...], rank: int) -> tuple[Any, ...]:

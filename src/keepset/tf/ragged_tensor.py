@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -56,6 +55,7 @@ class RaggedTensor:
     """
 
     __slots__ = ("__weakref__", "_length", "_part", "_splits")
+    __getitem__: Any  # as the operators, in ragged_operators.py
     __array_priority__ = 101  # arrays of NumPy leave operators to it
     __keepset_operand__ = True  # and so do tensors
 
@@ -461,11 +461,6 @@ class RaggedTensor:
         index %= count
         return _section(self._part, int(self._splits[index]), int(self._splits[index + 1]))
 
-    def __getitem__(self, key: Any) -> Any:
-        from keepset.tf.ragged_indexing import item_of  # which makes tensors of this class
-
-        return as_tensor(item_of(self, key))
-
     def __iter__(self) -> Iterator[Any]:
         return (as_tensor(self.row(index)) for index in range(len(self._splits) - 1))
 
@@ -487,64 +482,6 @@ class RaggedTensor:
 
     def __keepset_fingerprint__(self) -> Any:
         return self.to_ragged()
-
-    def __eq__(self, other: object) -> Any:
-        return False if other is None else _operated(operator.eq, self, other)
-
-    def __ne__(self, other: object) -> Any:
-        return True if other is None else _operated(operator.ne, self, other)
-
-
-def _operated(function: Callable[..., Any], *operands: Any) -> Any:
-    from keepset.tf.ragged_functions import elementwise  # which makes tensors of this class
-
-    # One of them is a tensor, so that the operator is TensorFlow's.
-    return elementwise(lambda one, *others: function(_tensor(one), *others), operands, {})
-
-
-def _tensor(given: Any) -> Any:
-    return given if isinstance(given, Tensor) else Tensor(value_of(given))
-
-
-def _binary(name: str) -> Callable[..., Any]:
-    function = getattr(operator, name)
-
-    def forward(self: RaggedTensor, other: Any) -> Any:
-        return _operated(function, self, other)
-
-    return forward
-
-
-def _reflected(name: str) -> Callable[..., Any]:
-    function = getattr(operator, name)
-
-    def backward(self: RaggedTensor, other: Any) -> Any:
-        return _operated(lambda one, two: function(two, one), self, _alike(other, self))
-
-    return backward
-
-
-def _alike(other: Any, ragged: RaggedTensor) -> Any:
-    return other if isinstance(other, Tensor) else Tensor(value_of(other, ragged.dtype))
-
-
-def _unary(name: str) -> Callable[..., Any]:
-    function = getattr(operator, name)
-
-    def alone(self: RaggedTensor) -> Any:
-        return _operated(function, self)
-
-    return alone
-
-
-for _name in ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and_", "or_", "xor"]:
-    _plain = _name.strip("_")
-    setattr(RaggedTensor, f"__{_plain}__", _binary(_name))
-    setattr(RaggedTensor, f"__r{_plain}__", _reflected(_name))
-for _name in ["lt", "le", "gt", "ge"]:
-    setattr(RaggedTensor, f"__{_name}__", _binary(_name))
-for _name in ["neg", "invert", "abs"]:
-    setattr(RaggedTensor, f"__{_name}__", _unary(_name))
 
 
 def part_of(given: Any) -> Part:
