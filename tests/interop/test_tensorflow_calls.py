@@ -69,6 +69,12 @@ def plain(value: Any, tf: Any) -> Any:
     """A value without the classes of either library."""
     if isinstance(value, tf.TensorShape):
         return "shape", None if value.rank is None else value.as_list()
+    if isinstance(value, tf.RaggedTensor):
+        shape, splits = value.shape.as_list(), plain(list(value.nested_row_splits), tf)
+        return "ragged", shape, splits, plain(value.flat_values, tf)
+    if isinstance(value, tf.SparseTensor):
+        parts = value.indices, value.values, value.dense_shape
+        return "sparse", plain(list(parts), tf)
     if isinstance(value, tf.Tensor):
         return "tensor", str(value.dtype), tuple(value.shape), value.numpy()
     if isinstance(value, dict):

@@ -16,8 +16,6 @@ Example:
 
 from __future__ import annotations
 
-from keepset.core.ragged import Ragged as RaggedTensor
-from keepset.core.sparse import Sparse as SparseTensor
 from keepset.core.spec import RaggedTensorSpec, SparseTensorSpec, TensorSpec
 from keepset.tf import (
     compat,
@@ -26,8 +24,11 @@ from keepset.tf import (
     errors,
     image,
     io,
+    lookup,
     nest,
+    ragged,
     random,
+    sparse,
     strings,
     train,
 )
@@ -108,7 +109,9 @@ from keepset.tf.dtypes import (
     uint64,
 )
 from keepset.tf.not_covered import not_covered
+from keepset.tf.ragged_tensor import RaggedTensor
 from keepset.tf.shapes import TensorShape
+from keepset.tf.sparse_tensor import SparseTensor
 from keepset.tf.tensor import Tensor
 
 __all__ = [
@@ -161,6 +164,7 @@ __all__ = [
     "logical_and",
     "logical_not",
     "logical_or",
+    "lookup",
     "maximum",
     "minimum",
     "nest",
@@ -173,6 +177,7 @@ __all__ = [
     "pad",
     "print",
     "py_function",
+    "ragged",
     "random",
     "range",
     "rank",
@@ -186,6 +191,7 @@ __all__ = [
     "reshape",
     "shape",
     "size",
+    "sparse",
     "square",
     "squeeze",
     "stack",

@@ -15,6 +15,9 @@ from keepset.core.dtypes import StringType, as_dtype, storage_dtype
 from keepset.errors import DtypeError
 from keepset.tf.conversion import cast_value, ints_of, value_of
 from keepset.tf.elements import untensored
+from keepset.tf.ragged_functions import install
+from keepset.tf.ragged_tensor import RaggedTensor
+from keepset.tf.sparse_tensor import SparseTensor
 from keepset.tf.tensor import Tensor, array_of, tensor, wrapped
 
 
@@ -323,4 +326,7 @@ def print(*values: Any, **options: Any) -> None:
 
 
 def is_tensor(x: Any) -> bool:
-    return isinstance(x, Tensor)
+    return isinstance(x, Tensor | RaggedTensor | SparseTensor)
+
+
+install(globals())

@@ -8,13 +8,17 @@ import numpy as np
 
 from keepset.core.dtypes import PLAIN_SCALARS
 from keepset.core.encoded import encoded_leaf
+from keepset.core.ragged import Ragged
+from keepset.core.sparse import Sparse
 from keepset.core.structure import is_namedtuple, structure_of
 from keepset.tf.conversion import value_of
+from keepset.tf.ragged_tensor import RaggedTensor
+from keepset.tf.sparse_tensor import SparseTensor
 from keepset.tf.tensor import Tensor
 
 
 def tensored(element: Any) -> Any:
-    """An element with a tensor for each leaf; Ragged, Sparse and datasets stay what they are.
+    """An element with a tensor for each leaf, ragged or sparse where it is; datasets stay.
 
     Text is bytes, as TensorFlow has no other strings.
     """
@@ -31,6 +35,10 @@ def tensored(element: Any) -> Any:
         return tuple(map(tensored, element))
     if is_namedtuple(kind):
         return kind(*map(tensored, element))
+    if kind is Ragged:
+        return RaggedTensor.of(element)
+    if kind is Sparse:
+        return SparseTensor.of(element)
     structure = structure_of(element)
     if structure.is_leaf or element is None:
         return element
@@ -53,7 +61,9 @@ def untensored(value: Any) -> Any:
         return {key: untensored(item) for key, item in value.items()}
     if is_namedtuple(kind):
         return kind(*map(untensored, value))
-    return value
+    if kind is RaggedTensor:
+        return value.to_ragged()
+    return value.to_sparse() if kind is SparseTensor else value
 
 
 def literals(tensors: Any) -> Any:
@@ -66,7 +76,7 @@ def literals(tensors: Any) -> Any:
         return tuple(map(literals, tensors))
     if isinstance(tensors, list | range | int | float | complex | str | bytes | Tensor):
         return value_of(tensors)
-    return tensors
+    return untensored(tensors) if isinstance(tensors, RaggedTensor | SparseTensor) else tensors
 
 
 _OWN = frozenset((bool, int, float, complex, str, bytes))

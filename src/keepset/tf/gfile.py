@@ -1,21 +1,49 @@
-"""``tf.io.gfile``: files by path or url, as far as pipelines need them."""
+"""``tf.io.gfile``: files by path or url, as far as pipelines need them. Paths may be tensors."""
 
 from __future__ import annotations
 
 import glob as local_glob
-import io
 import os
 import shutil
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 from keepset.errors import NoFilesError
 from keepset.exchange.files.file_names import file_names, is_local, store_of
 from keepset.storage import open_store
+from keepset.tf.elements import untensored
+from keepset.tf.gfile_stream import GFile
 from keepset.tf.not_covered import not_covered
+
+__all__ = [
+    "GFile",
+    "copy",
+    "exists",
+    "get_registered_schemes",
+    "glob",
+    "isdir",
+    "join",
+    "listdir",
+    "makedirs",
+    "mkdir",
+    "remove",
+    "rename",
+    "rmtree",
+    "stat",
+    "walk",
+]
+
+
+class _FileStatistics(NamedTuple):
+    """What ``stat`` tells: the size in bytes, and when it was changed, in nanoseconds."""
+
+    length: int
+    mtime_nsec: int
+    is_directory: bool
 
 
 def _text(path: Any) -> str:
-    return os.fsdecode(path)
+    return os.fsdecode(untensored(path))
 
 
 def exists(path: Any) -> bool:
@@ -28,6 +56,7 @@ def exists(path: Any) -> bool:
 
 
 def isdir(path: Any) -> bool:
+    """Whether there is a folder; in an object store, whether a name begins so."""
     name = _text(path)
     if is_local(name):
         return os.path.isdir(name)
@@ -36,7 +65,8 @@ def isdir(path: Any) -> bool:
 
 def glob(pattern: Any) -> list[str]:
     """The files that match one or more patterns, by name."""
-    patterns = [pattern] if isinstance(pattern, str | bytes | os.PathLike) else list(pattern)
+    is_one = isinstance(pattern, str | bytes | os.PathLike) or not hasattr(pattern, "__len__")
+    patterns = [pattern] if is_one or not getattr(pattern, "shape", True) else list(pattern)
     found: list[str] = []
     for each in map(_text, patterns):
         if is_local(each):
@@ -50,28 +80,72 @@ def glob(pattern: Any) -> list[str]:
 
 
 def listdir(path: Any) -> list[str]:
-    """What is right below a folder."""
+    """What is right below a folder, by name."""
     name = _text(path)
     if is_local(name):
         return sorted(os.listdir(name))
     return sorted({info.name.partition("/")[0] for info in open_store(name.rstrip("/")).list("")})
 
 
+def walk(
+    top: Any, topdown: bool = True, onerror: Any = None
+) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Each folder below one, with the names of the folders and files in it."""
+    name = _text(top)
+    try:
+        found = listdir(name)
+    except OSError as error:
+        if onerror is not None:
+            onerror(error)
+        return
+    folders = [each for each in found if isdir(join(name, each))]
+    here = name, folders, [each for each in found if each not in folders]
+    if topdown:
+        yield here
+    for folder in folders:
+        yield from walk(join(name, folder), topdown, onerror)
+    if not topdown:
+        yield here
+
+
+def stat(path: Any) -> _FileStatistics:
+    """The size and the time of a file."""
+    name = _text(path)
+    if is_local(name):
+        found = os.stat(name)
+        return _FileStatistics(found.st_size, found.st_mtime_ns, os.path.isdir(name))
+    if isdir(name):
+        return _FileStatistics(0, 0, True)
+    store, file = store_of(name, None)
+    return _FileStatistics(store.size(file), 0, False)
+
+
+def mkdir(path: Any) -> None:
+    """Make a folder in one that is there; nothing if it is there itself."""
+    name = _text(path)
+    if is_local(name) and not os.path.isdir(name):
+        os.mkdir(name)
+
+
 def makedirs(path: Any) -> None:
+    """Make a folder, and those above it."""
     if is_local(_text(path)):
         os.makedirs(_text(path), exist_ok=True)
 
 
-mkdir = makedirs
-
-
 def remove(path: Any) -> None:
-    store, file = store_of(_text(path), None)
+    """Delete a file."""
+    name = _text(path)
+    if is_local(name):
+        os.remove(name)
+        return
+    store, file = store_of(name, None)
     store.size(file)  # an error if it is not there
     store.delete([file])
 
 
 def rmtree(path: Any) -> None:
+    """Delete a folder with all that is in it."""
     name = _text(path)
     if is_local(name):
         shutil.rmtree(name)
@@ -81,77 +155,39 @@ def rmtree(path: Any) -> None:
 
 
 def copy(src: Any, dst: Any, overwrite: bool = False) -> None:
+    """Copy a file."""
     source, name = store_of(_text(src), None)
     target, file = store_of(_text(dst), None)
-    if not overwrite and target.exists(file):
-        raise FileExistsError(f"{_text(dst)} exists; pass overwrite=True to replace it")
+    _refuse_existing(dst, overwrite)
     target.put(file, source.read(name))
 
 
 def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
+    """Give a file another name; here also a folder."""
+    _refuse_existing(dst, overwrite)
+    if is_local(_text(src)) and is_local(_text(dst)):
+        os.replace(_text(src), _text(dst))
+        return
     copy(src, dst, overwrite)
     remove(src)
 
 
+def _refuse_existing(path: Any, overwrite: bool) -> None:
+    if not overwrite and exists(path):
+        raise FileExistsError(f"{_text(path)} exists; pass overwrite=True to replace it")
+
+
 def join(path: Any, *parts: Any) -> str:
+    """A path of several parts."""
     name = _text(path)
     if is_local(name):
         return os.path.join(name, *map(_text, parts))
     return "/".join([name.rstrip("/"), *map(_text, parts)])
 
 
-class GFile:
-    """A file that is read or written as a whole, here or in an object store."""
+def get_registered_schemes() -> list[str]:
+    """The beginnings of urls that are known."""
+    return ["", "file", "s3", "gs", "memory"]
 
-    def __init__(self, name: Any, mode: str = "r") -> None:
-        if mode.replace("b", "") not in ("r", "w"):
-            raise ValueError(f"mode {mode!r} is not covered; choose 'r', 'rb', 'w' or 'wb'")
-        self._store, self._file = store_of(_text(name), None)
-        self._mode = mode
-        self._stream: Any = io.BytesIO()
-        if "r" in mode:
-            data = self._store.read(self._file)
-            self._stream = io.BytesIO(data) if "b" in mode else io.StringIO(data.decode())
-        elif "b" not in mode:
-            self._stream = io.StringIO()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-    def __iter__(self) -> Any:
-        return iter(self._stream)
-
-    def size(self) -> int:
-        return self._store.size(self._file)
-
-    def close(self) -> None:
-        """Write what was put in, if it was opened for that."""
-        if "w" in self._mode and not self._stream.closed:
-            value = self._stream.getvalue()
-            self._store.put(self._file, value if isinstance(value, bytes) else value.encode())
-        self._stream.close()
-
-    def __enter__(self) -> GFile:
-        return self
-
-    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
-        if error is None:
-            self.close()
-
-
-__all__ = [
-    "GFile",
-    "copy",
-    "exists",
-    "glob",
-    "isdir",
-    "join",
-    "listdir",
-    "makedirs",
-    "mkdir",
-    "remove",
-    "rename",
-    "rmtree",
-]
 
 __getattr__ = not_covered("tf.io.gfile")

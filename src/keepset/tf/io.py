@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-import numpy as np
-
-from keepset.core.dtypes import as_dtype, storage_dtype
+from keepset.errors import ElementError, InvalidArgumentError, KeepsetError
 from keepset.exchange.files.file_names import store_of
 from keepset.exchange.tensorflow.features import (
     FixedLenFeature,
@@ -16,18 +14,27 @@ from keepset.exchange.tensorflow.features import (
     SparseFeature,
     VarLenFeature,
 )
-from keepset.exchange.tensorflow.parse_example import parse_example as _parse_many
-from keepset.exchange.tensorflow.parse_example import parse_single_example as _parse_one
-from keepset.exchange.tensorflow.parse_sequence import (
-    parse_single_sequence_example as _parse_sequence,
-)
 from keepset.exchange.tensorflow.tensors import parse_tensor as _parse_tensor
 from keepset.exchange.tensorflow.tensors import serialize_tensor as _serialize_tensor
-from keepset.exchange.tensorflow.tfrecord_writer import TFRecordOptions, TFRecordWriter
+from keepset.exchange.tensorflow.tfrecord_writer import TFRecordOptions
+from keepset.exchange.tensorflow.tfrecord_writer import TFRecordWriter as _Writer
 from keepset.tf import gfile
-from keepset.tf.conversion import value_of
-from keepset.tf.data.csv_files import decode_csv
+from keepset.tf.byte_strings import (
+    decode_base64,
+    decode_compressed,
+    decode_json_example,
+    decode_raw,
+    encode_base64,
+)
+from keepset.tf.conversion import string_array, value_of
+from keepset.tf.decode_csv import decode_csv
 from keepset.tf.elements import tensored, untensored
+from keepset.tf.examples import (
+    parse_example,
+    parse_sequence_example,
+    parse_single_example,
+    parse_single_sequence_example,
+)
 from keepset.tf.image import (
     decode_bmp,
     decode_gif,
@@ -39,7 +46,6 @@ from keepset.tf.image import (
 )
 from keepset.tf.not_covered import not_covered
 from keepset.tf.tensor import Tensor
-from keepset.tf.tensor import wrapped as viewed
 
 __all__ = [
     "FixedLenFeature",
@@ -49,18 +55,23 @@ __all__ = [
     "TFRecordOptions",
     "TFRecordWriter",
     "VarLenFeature",
+    "decode_base64",
     "decode_bmp",
+    "decode_compressed",
     "decode_csv",
     "decode_gif",
     "decode_image",
     "decode_jpeg",
+    "decode_json_example",
     "decode_png",
     "decode_raw",
+    "encode_base64",
     "encode_jpeg",
     "encode_png",
     "gfile",
     "matching_files",
     "parse_example",
+    "parse_sequence_example",
     "parse_single_example",
     "parse_single_sequence_example",
     "parse_tensor",
@@ -70,31 +81,6 @@ __all__ = [
 ]
 
 
-def parse_single_example(
-    serialized: Any, features: Any, example_names: Any = None, name: str | None = None
-) -> Any:
-    """The features of one Example, as tensors."""
-    return tensored(_parse_one(untensored(serialized), features))
-
-
-def parse_example(
-    serialized: Any, features: Any, example_names: Any = None, name: str | None = None
-) -> Any:
-    """The features of a batch of Examples."""
-    return tensored(_parse_many(untensored(serialized), features))
-
-
-def parse_single_sequence_example(
-    serialized: Any,
-    context_features: Any = None,
-    sequence_features: Any = None,
-    example_name: Any = None,
-    name: str | None = None,
-) -> Any:
-    """The context and the sequences of one SequenceExample."""
-    return tensored(_parse_sequence(untensored(serialized), context_features, sequence_features))
-
-
 def serialize_tensor(tensor: Any, name: str | None = None) -> Tensor:
     """A tensor as bytes."""
     return tensored(_serialize_tensor(value_of(tensor)))  # type: ignore[no-any-return]
@@ -102,20 +88,22 @@ def serialize_tensor(tensor: Any, name: str | None = None) -> Tensor:
 
 def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Tensor:
     """A tensor from its bytes."""
-    return tensored(_parse_tensor(untensored(serialized), out_type))  # type: ignore[no-any-return]
+    try:
+        return tensored(_parse_tensor(untensored(serialized), out_type))  # type: ignore[no-any-return]
+    except InvalidArgumentError:
+        raise
+    except (ElementError, KeepsetError, ValueError) as error:
+        raise InvalidArgumentError(f"these bytes are no such tensor: {error}") from error
 
 
-def decode_raw(
-    input_bytes: Any, out_type: Any, little_endian: bool = True, name: str | None = None
-) -> Tensor:
-    """Bytes as the numbers that they are in memory."""
-    dtype = storage_dtype(as_dtype(out_type)).newbyteorder("<" if little_endian else ">")
-    data = untensored(input_bytes)
-    if isinstance(data, bytes):
-        return viewed(np.frombuffer(data, dtype).astype(storage_dtype(as_dtype(out_type))))
-    rows = [np.frombuffer(item, dtype) for item in np.asarray(data).ravel().tolist()]
-    made = np.stack(rows).astype(storage_dtype(as_dtype(out_type)))
-    return viewed(made.reshape(*np.shape(data), -1))
+class TFRecordWriter(_Writer):
+    """As :class:`keepset.TFRecordWriter`; paths and records may be tensors."""
+
+    def __init__(self, path: Any, options: Any = None, **named: Any) -> None:
+        super().__init__(os.fsdecode(untensored(path)), options, **named)
+
+    def write(self, record: Any) -> None:
+        super().write(untensored(record))
 
 
 def read_file(filename: Any, name: str | None = None) -> Tensor:
@@ -131,9 +119,10 @@ def write_file(filename: Any, contents: Any, name: str | None = None) -> None:
 
 
 def matching_files(pattern: Any, name: str | None = None) -> Tensor:
-    """The names of files that match a pattern."""
-    found = gfile.glob(untensored(pattern))
-    return viewed(np.array([os.fsencode(each) for each in found], object))
+    """The names of files that match one or more patterns, in order."""
+    value = value_of(pattern, "string")
+    found = gfile.glob(value if type(value) is bytes else value.reshape(-1).tolist())
+    return Tensor(string_array(sorted(map(os.fsencode, found))))
 
 
 __getattr__ = not_covered("tf.io")

@@ -14,7 +14,6 @@ _HINTS = {
     "math": "use NumPy, which works on tensors",
     "linalg": "use numpy.linalg, which works on tensors",
     "signal": "use numpy.fft or scipy.signal, which work on tensors",
-    "lookup": "use a dict in the function that you pass to map",
     "distribute": "use shard(), one shard for each worker",
     "make_batched_features_dataset": "use TFRecordDataset(...).parse_example(features).batch(...)",
     "service": "use shard() and snapshot(), which several processes may use at once",

@@ -251,7 +251,16 @@ def test_ragged_features_take_their_rows_from_others() -> None:
         [batch] = ks.Dataset.from_tensor_slices([row] * 2).batch(2).parse_example(described)
         assert batch["out"].to_list() == [wanted, wanted]
     uniform = {"out": ks.RaggedFeature("int64", "v", [ragged.UniformRowLength(2)])}
-    assert ks.parse_single_example(row, uniform)["out"].to_list() == [[1, 2], [3, 4]]
+    # Rows of one length are a dimension like any other.
+    assert ks.parse_single_example(row, uniform)["out"].tolist() == [[1, 2], [3, 4]]
+    [batch] = ks.Dataset.from_tensor_slices([row] * 2).batch(2).parse_example(uniform)
+    assert batch["out"].shape == (2, None, 2)
+    parsed = ks.Dataset.from_tensor_slices([row]).parse_example(uniform)
+    assert parsed.element_spec["out"] == ks.TensorSpec([None, 2], "int64")
+    both = [ragged.RowLengths("t"), ragged.UniformRowLength(2)]
+    nested = {"out": ks.RaggedFeature("int64", "v", both)}
+    found = ks.parse_single_example(made(v=[1, 2, 3, 4], t=[2, 0]), nested)["out"]
+    assert found.shape == (2, None, 2)
     with pytest.raises(ks.ElementError, match="does not fit together"):
         ks.parse_single_example(
             row, {"out": ks.RaggedFeature("int64", "v", [ragged.RowLengths("s")])}

@@ -213,6 +213,16 @@ class RaggedFeature:
         object.__setattr__(self, "row_splits_dtype", np.dtype(row_splits_dtype))
         object.__setattr__(self, "validate", bool(validate))
 
+    @property
+    def inner_shape(self) -> tuple[int, ...]:
+        """The lengths of the innermost rows, as far as all have one length: they are not ragged."""
+        sizes: list[int] = []
+        for part in reversed(self.partitions):
+            if not isinstance(part, UniformRowLength):
+                break
+            sizes.insert(0, int(part.length))
+        return tuple(sizes)
+
 
 FeatureDescription: TypeAlias = (
     FixedLenFeature | VarLenFeature | FixedLenSequenceFeature | SparseFeature | RaggedFeature

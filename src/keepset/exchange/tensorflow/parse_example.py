@@ -135,8 +135,12 @@ def _leaf_spec(feature: FeatureDescription) -> LeafSpec:
         case RaggedFeature(partitions=()):
             return TensorSpec([None], feature.dtype)
         case RaggedFeature(partitions=parts):
-            shape = [None] * (len(parts) + 1)
-            return RaggedTensorSpec(shape, feature.dtype, len(parts), feature.row_splits_dtype)
+            inner = feature.inner_shape
+            depth = len(parts) - len(inner)
+            shape = [*[None] * (depth + 1), *inner]
+            if not depth:
+                return TensorSpec(shape, feature.dtype)
+            return RaggedTensorSpec(shape, feature.dtype, depth, feature.row_splits_dtype)
     raise InvalidArgumentError(f"{feature!r} is no feature")
 
 
@@ -270,9 +274,9 @@ def _ragged_rows(name: str, feature: RaggedFeature, lists: Mapping[str, Lists]) 
     """Each with its partitions around it, the last one of them innermost."""
     made = []
     for row, values in enumerate(_rows(lists[feature.value_key or name])):
-        inner: Any = values
         try:
-            for part in reversed(feature.partitions):
+            inner: Any = _uniform_rows(values, feature.inner_shape)
+            for part in feature.partitions[::-1][len(feature.inner_shape) :]:
                 keyed = None if isinstance(part, UniformRowLength) else _row(lists[part.key], row)
                 splits = _splits(part, keyed, len(inner)).astype(feature.row_splits_dtype)
                 inner = Ragged(inner, splits)
@@ -282,6 +286,14 @@ def _ragged_rows(name: str, feature: RaggedFeature, lists: Mapping[str, Lists]) 
             ) from error
         made.append(inner)
     return made
+
+
+def _uniform_rows(values: Array, sizes: tuple[int, ...]) -> Array:
+    """Values in rows of one length, which is no raggedness."""
+    size = int(np.prod(sizes, dtype=np.int64))
+    if size <= 0 or len(values) % size:
+        raise ElementError(f"{len(values)} values are no rows of {' x '.join(map(str, sizes))}")
+    return values.reshape(-1, *sizes)
 
 
 def _row(lists: Lists, row: int) -> Array:

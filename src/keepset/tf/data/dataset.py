@@ -15,6 +15,8 @@ from keepset.dataset.tensorflow_files import raw_files
 from keepset.exchange.text.fixed_length import ReadFixedLength
 from keepset.exchange.text.lines import ReadText
 from keepset.tf.elements import literals, tensored, untensored
+from keepset.tf.ragged_tensor import RaggedTensor
+from keepset.tf.sparse_tensor import SparseTensor
 from keepset.tf.tensor import Tensor
 
 
@@ -201,7 +203,7 @@ def _yielded(value: Any) -> Any:
         )  # fmt: skip
     if isinstance(value, dict):
         return {key: _yielded(item) for key, item in value.items()}
-    return value
+    return untensored(value) if isinstance(value, RaggedTensor | SparseTensor) else value
 
 
 def TFRecordDataset(  # noqa: N802
