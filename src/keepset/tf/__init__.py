@@ -20,71 +20,40 @@ from keepset.core.ragged import Ragged as RaggedTensor
 from keepset.core.sparse import Sparse as SparseTensor
 from keepset.core.spec import RaggedTensorSpec, SparseTensorSpec, TensorSpec
 from keepset.tf import (
+    arrangement,
+    arrays,
+    autograph,
+    bitwise,
     compat,
+    config,
+    control,
+    counting,
     data,
+    debugging,
     dtypes,
     errors,
+    functions,
     image,
     io,
+    linalg,
+    math,
+    math_table,
     nest,
+    nn,
+    norms,
+    printing,
     random,
+    reductions,
+    selection,
     strings,
     train,
+    variable,
 )
-from keepset.tf.arrays import (
-    abs,
-    argmax,
-    argmin,
-    cast,
-    concat,
-    constant,
-    convert_to_tensor,
-    equal,
-    expand_dims,
-    fill,
-    function,
-    gather,
-    greater,
-    greater_equal,
-    identity,
-    is_tensor,
-    less,
-    less_equal,
-    logical_and,
-    logical_not,
-    logical_or,
-    maximum,
-    minimum,
-    not_equal,
-    numpy_function,
-    one_hot,
-    ones,
-    ones_like,
-    pad,
-    print,
-    py_function,
-    range,
-    rank,
-    reduce_all,
-    reduce_any,
-    reduce_max,
-    reduce_mean,
-    reduce_min,
-    reduce_prod,
-    reduce_sum,
-    reshape,
-    shape,
-    size,
-    square,
-    squeeze,
-    stack,
-    tile,
-    transpose,
-    unstack,
-    where,
-    zeros,
-    zeros_like,
-)
+from keepset.tf.arrangement import *  # noqa: F403
+from keepset.tf.arrays import *  # noqa: F403
+from keepset.tf.control import *  # noqa: F403
+from keepset.tf.counting import *  # noqa: F403
+from keepset.tf.debugging import Assert, assert_equal, assert_greater, assert_less, assert_rank
 from keepset.tf.dtypes import (
     DType,
     as_dtype,
@@ -107,11 +76,23 @@ from keepset.tf.dtypes import (
     uint32,
     uint64,
 )
+from keepset.tf.functions import *  # noqa: F403
+from keepset.tf.linalg import einsum, matmul, tensordot
+from keepset.tf.math import add_n, argmax, argmin, complex, cumsum, scalar_mul
+from keepset.tf.norms import *  # noqa: F403
 from keepset.tf.not_covered import not_covered
+from keepset.tf.printing import *  # noqa: F403
+from keepset.tf.selection import *  # noqa: F403
 from keepset.tf.shapes import TensorShape
 from keepset.tf.tensor import Tensor
+from keepset.tf.variable import *  # noqa: F403
+
+_FROM_TABLES = {name: math_table.FUNCTIONS[name] for name in math_table.IN_TF}
+_FROM_TABLES |= {name: reductions.FUNCTIONS[name] for name in reductions.IN_TF}
+globals().update(_FROM_TABLES)
 
 __all__ = [
+    "Assert",
     "DType",
     "RaggedTensor",
     "RaggedTensorSpec",
@@ -120,90 +101,70 @@ __all__ = [
     "Tensor",
     "TensorShape",
     "TensorSpec",
-    "abs",
+    "add_n",
     "argmax",
     "argmin",
     "as_dtype",
+    "assert_equal",
+    "assert_greater",
+    "assert_less",
+    "assert_rank",
+    "autograph",
     "bfloat16",
+    "bitwise",
     "bool",
-    "cast",
     "compat",
+    "complex",
     "complex64",
     "complex128",
-    "concat",
-    "constant",
-    "convert_to_tensor",
+    "config",
+    "cumsum",
     "data",
+    "debugging",
     "double",
     "dtypes",
-    "equal",
+    "einsum",
     "errors",
-    "expand_dims",
-    "fill",
     "float16",
     "float32",
     "float64",
-    "function",
-    "gather",
-    "greater",
-    "greater_equal",
     "half",
-    "identity",
     "image",
     "int8",
     "int16",
     "int32",
     "int64",
     "io",
-    "is_tensor",
-    "less",
-    "less_equal",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "maximum",
-    "minimum",
+    "linalg",
+    "math",
+    "matmul",
     "nest",
     "newaxis",
-    "not_equal",
-    "numpy_function",
-    "one_hot",
-    "ones",
-    "ones_like",
-    "pad",
-    "print",
-    "py_function",
+    "nn",
     "random",
-    "range",
-    "rank",
-    "reduce_all",
-    "reduce_any",
-    "reduce_max",
-    "reduce_mean",
-    "reduce_min",
-    "reduce_prod",
-    "reduce_sum",
-    "reshape",
-    "shape",
-    "size",
-    "square",
-    "squeeze",
-    "stack",
+    "scalar_mul",
     "string",
     "strings",
-    "tile",
+    "tensordot",
     "train",
-    "transpose",
     "uint8",
     "uint16",
     "uint32",
     "uint64",
-    "unstack",
-    "where",
-    "zeros",
-    "zeros_like",
 ]
+__all__ += arrays.__all__
+__all__ += arrangement.__all__
+__all__ += control.__all__
+__all__ += counting.__all__
+__all__ += functions.__all__
+__all__ += norms.__all__
+__all__ += printing.__all__
+__all__ += selection.__all__
+__all__ += variable.__all__
+__all__ += list(_FROM_TABLES)
 
 newaxis = None
+# That of TensorFlow whose names and rules these are. Keepset's own is keepset.__version__.
+__version__ = "2.21.0+keepset"
 
 __getattr__ = not_covered("tf")

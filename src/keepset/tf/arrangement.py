@@ -159,9 +159,7 @@ def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Tensor:
     return wrapped(np.squeeze(given, axes or None))
 
 
-def transpose(
-    a: Any, perm: Any = None, conjugate: bool = False, name: str | None = None
-) -> Tensor:
+def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str | None = None) -> Tensor:
     """With the axes in another order, or in the opposite one."""
     given = array_of(a)
     axes = None if perm is None else ints_of(perm)
@@ -291,9 +289,7 @@ def _broadcast(one: tuple[Any, ...], two: tuple[Any, ...]) -> tuple[int, ...]:
         raise InvalidArgumentError(f"Incompatible shapes: {one} and {two}") from error
 
 
-def boolean_mask(
-    tensor: Any, mask: Any, axis: Any = None, name: str = "boolean_mask"
-) -> Tensor:
+def boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: str = "boolean_mask") -> Tensor:
     """The items where a mask is True."""
     given, chosen = array_of(tensor), plain(value_of(mask))
     if not np.ndim(chosen):

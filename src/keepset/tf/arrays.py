@@ -156,7 +156,9 @@ def fill(dims: Any, value: Any, name: str | None = None, layout: Any = None) -> 
     return filled(sizes_of(dims), np.ravel(given)[0] if np.ndim(given) else given)
 
 
-def zeros(shape: Any, dtype: Any = "float32", name: str | None = None, layout: Any = None) -> Tensor:
+def zeros(
+    shape: Any, dtype: Any = "float32", name: str | None = None, layout: Any = None
+) -> Tensor:
     """Zeros, or empty strings."""
     return filled(sizes_of(shape), _number(0, as_dtype(dtype)))
 
@@ -181,9 +183,7 @@ def zeros_like(
     return _like(input, dtype, 0)
 
 
-def ones_like(
-    input: Any, dtype: Any = None, name: str | None = None, layout: Any = None
-) -> Tensor:
+def ones_like(input: Any, dtype: Any = None, name: str | None = None, layout: Any = None) -> Tensor:
     """Ones in the shape and dtype of another tensor."""
     return _like(input, dtype, 1)
 
@@ -285,9 +285,7 @@ def _ranged(first: Any, last: Any, step: Any, dtype: np.dtype[Any]) -> Any:
     return run_quietly(lambda: (first + np.arange(count).astype(dtype) * step).astype(dtype))
 
 
-def linspace(
-    start: Any, stop: Any, num: Any, name: str | None = None, axis: int = 0
-) -> Tensor:
+def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int = 0) -> Tensor:
     """Numbers at equal distances, the first and the last one among them."""
     first, count = value_of(start), int_of(num)
     last = value_of(stop, dtype_of(first))

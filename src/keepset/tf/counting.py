@@ -116,7 +116,9 @@ def _sorted_segment(kind: str) -> Callable[..., Tensor]:
         check_dtype(given, _SEGMENTS[kind][2], segment)
         check_dtype(numbers, _WHOLE, segment)
         if numbers.shape != given.shape[:1]:
-            raise InvalidArgumentError("segment_ids should be the same size as dimension 0 of input")
+            raise InvalidArgumentError(
+                "segment_ids should be the same size as dimension 0 of input"
+            )
         if (np.diff(numbers) < 0).any() or numbers.min(initial=0) < 0:
             raise InvalidArgumentError(
                 "segment ids are not increasing; use tf.math.unsorted_" + segment.__name__

@@ -186,7 +186,9 @@ def _accumulation(name: str, function: Any, start: int) -> Callable[..., Tensor]
         value = value_of(x)
         check_dtype(value, NUMBERS, accumulate)
         if not np.ndim(value):  # of which there is no axis, and TensorFlow minds only some
-            raise InvalidArgumentError(f"tf.{accumulate.__name__} takes at least 1 dimension, not 0")
+            raise InvalidArgumentError(
+                f"tf.{accumulate.__name__} takes at least 1 dimension, not 0"
+            )
         along = axis_of(axis, value.ndim)
         moved = np.moveaxis(value, along, 0)[:: -1 if reverse else 1]
         found = run_quietly(function.accumulate, moved, 0, value.dtype)
