@@ -15,7 +15,7 @@ import numpy as np
 from keepset.core.ragged import Ragged
 from keepset.core.sparse import Sparse
 from keepset.errors import DtypeError, InvalidArgumentError
-from keepset.tf.conversion import Holder, Value, as_value, dtype_of, value_of
+from keepset.tf.conversion import Holder, Value, as_value, dtype_of, plain, value_of
 from keepset.tf.quiet import run_quietly
 
 _INTS, _FLOATS, _COMPLEX = (
@@ -89,6 +89,8 @@ class Operator:
             return NotImplemented
         one, two = operands(value, other)
         check_dtype(one, self.allowed, self.function)
+        if type(one) is not type(two):
+            one, two = plain(one), plain(two)  # beside an array, NumPy cuts zeros off of bytes
         try:
             return as_value(run_quietly(self.function, one, two))
         except InvalidArgumentError:
@@ -125,14 +127,22 @@ def divided(one: Value, two: Value) -> Value:
     return one / two
 
 
-def _whole_division(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    def divide(one: Value, two: Value) -> Value:
-        if one.dtype.kind in "iu" and not (two.all() if type(two) is np.ndarray else two):
-            raise InvalidArgumentError("Integer division by zero")
-        return function(one, two)
+def refuse_zero(one: Value, two: Value) -> None:
+    """Raise InvalidArgumentError if a whole number would be divided by 0."""
+    if one.dtype.kind in "iu" and np.size(one) and not (two if type(two) is int else np.all(two)):
+        raise InvalidArgumentError("Integer division by zero")
 
-    divide.__name__ = function.__name__
-    return divide
+
+def _floor_divided(one: Value, two: Value) -> Value:
+    if one.dtype.kind in "iu":
+        refuse_zero(one, two)
+        return one // two
+    return np.floor(one / two)  # which is not what NumPy's own does: 1.0 // 0.1 is 10 here
+
+
+def _remainder(one: Value, two: Value) -> Value:
+    refuse_zero(one, two)
+    return one % two
 
 
 def _powered(one: Value, two: Value) -> Value:
@@ -161,10 +171,10 @@ ANY = NUMBERS | BOOL | STRING
 
 add = Operator(operator.add, NUMBERS | STRING)
 subtract = Operator(operator.sub, NUMBERS)
-multiply = Operator(operator.mul, NUMBERS)
+multiply = Operator(operator.mul, NUMBERS | BOOL)
 divide = Operator(divided, NUMBERS)
-floor_divide = Operator(_whole_division(operator.floordiv), REAL)
-floor_mod = Operator(_whole_division(operator.mod), REAL)
+floor_divide = Operator(_floor_divided, REAL)
+floor_mod = Operator(_remainder, REAL)
 power = Operator(_powered, SIGNED_NUMBERS, of_own="fc")
 matmul = Operator(_multiplied_matrices, NUMBERS, of_own="")
 bit_and = Operator(operator.and_, BOOL | INTS)

@@ -18,7 +18,9 @@ from keepset.tf.conversion import (
     matching,
     plain,
     value_of,
+    zero_of,
 )
+from keepset.tf.dtype import DType
 from keepset.tf.reductions import axis_of
 from keepset.tf.shapes import TensorShape
 from keepset.tf.tensor import Tensor, array_of, wrapped
@@ -92,7 +94,7 @@ def unstack(
 def concat(values: Any, axis: Any, name: str | None = None) -> Tensor:
     """Tensors one behind the other along an axis."""
     if not isinstance(values, list | tuple):
-        values = [values] if not np.ndim(array_of(values)) else _single_or_parts(values)
+        values = [values]
     if not values:
         raise InvalidArgumentError("tf.concat takes at least one tensor")
     if len(values) == 1:  # whose axis TensorFlow does not look at
@@ -104,11 +106,6 @@ def concat(values: Any, axis: Any, name: str | None = None) -> Tensor:
         return wrapped(np.concatenate(parts, axis_of(axis, np.ndim(parts[0]))))
     except ValueError as error:
         raise InvalidArgumentError(f"tf.concat: {error}") from error
-
-
-def _single_or_parts(values: Any) -> Any:
-    given = array_of(values)
-    return [given] if given.ndim == 1 else list(given)
 
 
 def split(
@@ -218,8 +215,7 @@ def pad(
             f"not {widths.tolist()}"
         )
     if mode.upper() == "CONSTANT":
-        is_text = given.dtype == object and type(constant_values) is int
-        filler = b"" if is_text else value_of(constant_values, dtype_of(given))
+        filler = _filler(constant_values, dtype_of(given))
         return wrapped(np.pad(given, widths, constant_values=plain(filler)))
     room = np.array(np.shape(given)) - (mode.upper() == "REFLECT")
     if (widths.max(1, initial=0) > room).any():
@@ -227,6 +223,13 @@ def pad(
             f"{mode} mirrors at most {room.tolist()} items, not {widths.tolist()}"
         )
     return wrapped(np.pad(given, widths, _MODES[mode.upper()]))  # type: ignore[call-overload]
+
+
+def _filler(given: Any, dtype: DType) -> Value:
+    """What is put around a tensor: 0 stands for that of each dtype."""
+    if type(given) is int and not given:
+        return zero_of(dtype)
+    return value_of(given, dtype)
 
 
 def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:

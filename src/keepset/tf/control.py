@@ -163,6 +163,11 @@ def _dtypes(value: Any) -> Any:
 
 def _stacked(results: list[Any], wanted: Any) -> Any:
     """Results of one structure and dtype in one, with a new first axis."""
+    kinds = (dict,) if isinstance(wanted, dict) else (list, tuple)
+    if isinstance(wanted, dict | list | tuple) and not all(isinstance(r, kinds) for r in results):
+        raise ValueError(
+            "the results have another structure than the elements; pass fn_output_signature"
+        )
     if isinstance(wanted, dict):
         return {key: _stacked([each[key] for each in results], wanted[key]) for key in wanted}
     if isinstance(wanted, list | tuple):

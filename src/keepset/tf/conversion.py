@@ -135,6 +135,11 @@ def string_array(items: Sequence[bytes], shape: Any = None) -> Any:
     return array if shape is None else array.reshape(shape)
 
 
+def zero_of(dtype: DType) -> Value:
+    """What tensors of a dtype are filled with: 0, False or an empty string."""
+    return b"" if dtype is _STRING else dtype.storage.type(0)
+
+
 def ints_of(given: Any) -> tuple[int, ...]:
     """Whole numbers that stand for sizes, axes or repetitions, however they were given.
 

@@ -98,7 +98,7 @@ def _summary(kind: str, given: Any, numbers: Any, count: int, is_sorted: bool) -
     made = np.full((count, *given.shape[1:]), initial, given.dtype)
     run_quietly(function.at, made, numbers, given)
     counts = np.bincount(numbers, minlength=count).reshape(-1, *(1,) * (given.ndim - 1))
-    if is_sorted:  # of which an empty segment gives 0
+    if is_sorted and isinstance(start, str):  # of which an empty segment gives 0
         made = np.where(counts, made, given.dtype.type(0))
     if kind not in ("mean", "sqrt_n"):
         return made

@@ -14,6 +14,7 @@ import numpy as np
 
 from keepset.tf import arithmetic, special
 from keepset.tf.arithmetic import (
+    ANY,
     BOOL,
     COMPLEX,
     FLOATS,
@@ -49,7 +50,7 @@ _OF_ONE: Final[dict[str, tuple[Callable[[Any], Any], frozenset[str]]]] = {
     "exp": (np.exp, _INEXACT),
     "expm1": (np.expm1, _INEXACT),
     "floor": (np.floor, FLOATS),
-    "imag": (special.imag, NUMBERS),
+    "imag": (special.imag, ANY),
     "invert": (np.invert, INTS),
     "is_finite": (np.isfinite, FLOATS),
     "is_inf": (np.isinf, FLOATS),
@@ -102,7 +103,7 @@ _OF_TWO: Final[dict[str, Operator]] = {
     "maximum": Operator(np.maximum, REAL),
     "minimum": Operator(np.minimum, REAL),
     "mod": arithmetic.floor_mod,
-    "multiply": arithmetic.multiply,
+    "multiply": Operator(operator.mul, NUMBERS),
     "multiply_no_nan": Operator(special.multiply_no_nan, _INEXACT, of_own=""),
     "nextafter": Operator(np.nextafter, _WIDE),
     "not_equal": arithmetic.not_equal,

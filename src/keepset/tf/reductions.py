@@ -125,10 +125,12 @@ _ROWS: Final[dict[str, tuple[Callable[[Value, Axes, bool], Value], frozenset[str
 def _reduction(
     name: str, function: Callable[[Value, Axes, bool], Value], allowed: frozenset[str]
 ) -> Callable[..., Tensor]:
+    own = "bool" if allowed is BOOL else None
+
     def reduce(
         input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
     ) -> Tensor:
-        value = value_of(input_tensor)
+        value = value_of(input_tensor, own)
         check_dtype(value, allowed, reduce)
         axes = axes_of(axis, np.ndim(value))
         return Tensor(as_value(run_quietly(function, value, axes, bool(keepdims))))
@@ -157,7 +159,7 @@ def count_nonzero(
     return Tensor(as_value(found))
 
 
-def _position(name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
+def _position(name: str, function: Callable[..., Any], last: float) -> Callable[..., Tensor]:
     allowed = REAL | BOOL
 
     def find(
@@ -168,15 +170,20 @@ def _position(name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
         along = axis_of(0 if axis is None else axis, np.ndim(value))
         if not value.shape[along]:
             raise InvalidArgumentError(f"Reduction axis {along} is empty in shape {value.shape}")
-        return Tensor(as_value(function(value, along).astype(as_dtype(output_type).storage)))
+        kind = as_dtype(output_type)
+        if kind.name not in ("int16", "uint16", "int32", "int64"):
+            raise DtypeError(f"output_type is int64, int32, int16 or uint16, not {kind.name}")
+        if value.dtype.kind not in "biu":
+            value = np.where(np.isnan(value), value.dtype.type(last), value)  # found never
+        return Tensor(as_value(function(value, along).astype(kind.storage)))
 
     find.__name__ = find.__qualname__ = name
     find.__doc__ = f"As ``numpy.{name}``, along the first axis unless another one is given."
     return find
 
 
-argmax = _position("argmax", np.argmax)
-argmin = _position("argmin", np.argmin)
+argmax = _position("argmax", np.argmax, -np.inf)
+argmin = _position("argmin", np.argmin, np.inf)
 
 
 def _accumulation(name: str, function: Any, start: int) -> Callable[..., Tensor]:
@@ -208,8 +215,10 @@ cumprod = _accumulation("cumprod", np.multiply, 1)
 
 def add_n(inputs: Any, name: str | None = None) -> Tensor:
     """The sum of tensors of one shape and dtype."""
+    if isinstance(inputs, Tensor):
+        inputs = list(inputs)
     if not isinstance(inputs, list | tuple) or not inputs:
-        raise InvalidArgumentError("tf.add_n takes a list of at least one tensor")
+        raise DtypeError("tf.add_n takes a list of at least one tensor")
     values = [value_of(each) for each in inputs]
     for each in values:
         check_dtype(each, NUMBERS, add_n)

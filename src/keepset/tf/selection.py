@@ -277,7 +277,7 @@ def searchsorted(
         raise ValueError(f"side is left or right, not {side!r}")
     ordered, wanted = matching(sorted_sequence, values)
     check_dtype(ordered, REAL, searchsorted)
-    if not np.ndim(ordered) or np.shape(ordered)[:-1] != np.shape(wanted)[:-1]:
+    if not np.ndim(ordered) or not np.ndim(wanted) or np.shape(ordered)[:-1] != np.shape(wanted)[:-1]:
         raise InvalidArgumentError(
             f"tf.searchsorted takes rows for rows, not {np.shape(ordered)} and {np.shape(wanted)}"
         )

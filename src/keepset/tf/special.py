@@ -7,8 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from keepset.errors import InvalidArgumentError
-from keepset.tf.arithmetic import divided
+from keepset.tf.arithmetic import divided, refuse_zero
 from keepset.tf.conversion import Value
 
 _ERF: Final = np.vectorize(math.erf, otypes=[np.float64])
@@ -24,19 +23,24 @@ def _log_gamma(x: float) -> float:
 _LGAMMA: Final = np.vectorize(_log_gamma, otypes=[np.float64])
 
 
+def _chosen(condition: Any, one: Any, two: Any) -> Any:
+    """As ``numpy.where``, which makes arrays of scalars."""
+    return np.where(condition, one, two)[()]
+
+
 def erf(x: Value) -> Value:
     """The error function."""
-    return _ERF(x).astype(x.dtype)
+    return _ERF(x)[()].astype(x.dtype)
 
 
 def erfc(x: Value) -> Value:
     """One less the error function."""
-    return _ERFC(x).astype(x.dtype)
+    return _ERFC(x)[()].astype(x.dtype)
 
 
 def lgamma(x: Value) -> Value:
     """The logarithm of the absolute value of the gamma function."""
-    return _LGAMMA(x).astype(x.dtype)
+    return _LGAMMA(x)[()].astype(x.dtype)
 
 
 def rounded(x: Value) -> Value:
@@ -56,7 +60,7 @@ def reciprocal(x: Value) -> Value:
 
 def reciprocal_no_nan(x: Value) -> Value:
     """One divided by a number, and 0 for 0."""
-    return np.where(x == 0, x.dtype.type(0), 1 / x).astype(x.dtype)
+    return _chosen(x == 0, x.dtype.type(0), 1 / x).astype(x.dtype)
 
 
 def sigmoid(x: Value) -> Value:
@@ -91,7 +95,7 @@ def relu6(x: Value) -> Value:
 
 def elu(x: Value) -> Value:
     """A number, and ``exp(x) - 1`` in place of a negative one."""
-    return np.where(x < 0, np.expm1(x), x).astype(x.dtype)
+    return _chosen(x < 0, np.expm1(x), x).astype(x.dtype)
 
 
 def real(x: Value) -> Value:
@@ -101,23 +105,27 @@ def real(x: Value) -> Value:
 
 def imag(x: Value) -> Value:
     """The imaginary part."""
-    return np.imag(x) if x.dtype.kind == "c" else np.zeros_like(x)
+    if type(x) is bytes:
+        return b""
+    if x.dtype == object:
+        return np.full(x.shape, b"", object)
+    return np.imag(x) if x.dtype.kind == "c" else np.zeros_like(x)[()]
 
 
 def angle(x: Value) -> Value:
     """The angle of a complex number."""
-    return np.angle(x).astype(x.real.dtype) if x.dtype.kind == "c" else np.where(x < 0, np.pi, 0)
+    return np.angle(x).astype(x.real.dtype) if x.dtype.kind == "c" else _chosen(x < 0, x.dtype.type(np.pi), x.dtype.type(0))
 
 
 def divide_no_nan(one: Value, two: Value) -> Value:
     """A quotient, and 0 where it is by 0."""
     found = divided(one, two)
-    return np.where(two == 0, found.dtype.type(0), found)
+    return _chosen(two == 0, found.dtype.type(0), found)
 
 
 def multiply_no_nan(one: Value, two: Value) -> Value:
     """A product, and 0 where the second factor is 0."""
-    return np.where(two == 0, one.dtype.type(0), one * two)
+    return _chosen(two == 0, one.dtype.type(0), one * two)
 
 
 def squared_difference(one: Value, two: Value) -> Value:
@@ -128,33 +136,31 @@ def squared_difference(one: Value, two: Value) -> Value:
 
 def xdivy(one: Value, two: Value) -> Value:
     """A quotient, and 0 where the dividend is 0."""
-    return np.where(one == 0, one.dtype.type(0), one / two)
+    return _chosen(one == 0, one.dtype.type(0), one / two)
 
 
 def xlogy(one: Value, two: Value) -> Value:
     """``x * log(y)``, and 0 where ``x`` is 0."""
-    return np.where(one == 0, one.dtype.type(0), one * np.log(two))
+    return _chosen(one == 0, one.dtype.type(0), one * np.log(two))
 
 
 def xlog1py(one: Value, two: Value) -> Value:
     """``x * log(1 + y)``, and 0 where ``x`` is 0."""
-    return np.where(one == 0, one.dtype.type(0), one * np.log1p(two))
+    return _chosen(one == 0, one.dtype.type(0), one * np.log1p(two))
 
 
 def truncatediv(one: Value, two: Value) -> Value:
     """A quotient without what is behind the point."""
     if one.dtype.kind not in "iu":
         return np.trunc(one / two)
-    if not np.all(two):
-        raise InvalidArgumentError("Integer division by zero")
+    refuse_zero(one, two)
     found = one // two
     return found + ((found * two != one) & ((one < 0) != (two < 0))).astype(one.dtype)
 
 
 def truncatemod(one: Value, two: Value) -> Value:
     """What remains of a division, with the sign of the dividend."""
-    if one.dtype.kind in "iu" and not np.all(two):
-        raise InvalidArgumentError("Integer division by zero")
+    refuse_zero(one, two)
     return np.fmod(one, two)
 
 

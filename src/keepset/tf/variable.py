@@ -63,11 +63,11 @@ class Variable(Tensor):
         self._value = found
         return self
 
-    def assign_add(self, delta: Any, use_locking: bool = False, name: Any = None) -> Any:
+    def assign_add(self, delta: Any, use_locking: bool = False, name: Any = None) -> Variable:
         """Set it to the sum with another value."""
         return self.assign(run_quietly(np.add, self._value, self._other(delta)))
 
-    def assign_sub(self, delta: Any, use_locking: bool = False, name: Any = None) -> Any:
+    def assign_sub(self, delta: Any, use_locking: bool = False, name: Any = None) -> Variable:
         """Set it to the difference from another value."""
         return self.assign(run_quietly(np.subtract, self._value, self._other(delta)))
 
