@@ -7,11 +7,8 @@ become int32 and float32, as in TensorFlow. What is not covered says so when it 
 Example:
     >>> import keepset.tf as tf
     >>> ds = tf.data.Dataset.from_tensor_slices([1, 2, 3]).map(lambda x: x * 2)
-    >>> for x in ds:
-    ...     print(x.numpy(), x.dtype)
-    2 int32
-    4 int32
-    6 int32
+    >>> [int(x) for x in ds], ds.element_spec.dtype
+    ([2, 4, 6], dtype('int32'))
 """
 
 from __future__ import annotations
@@ -78,10 +75,11 @@ from keepset.tf.dtypes import (
 )
 from keepset.tf.functions import *  # noqa: F403
 from keepset.tf.linalg import einsum, matmul, tensordot
-from keepset.tf.math import add_n, argmax, argmin, complex, cumsum, scalar_mul
+from keepset.tf.math import scalar_mul
 from keepset.tf.norms import *  # noqa: F403
 from keepset.tf.not_covered import not_covered
 from keepset.tf.printing import *  # noqa: F403
+from keepset.tf.reductions import add_n, argmax, argmin, cumsum
 from keepset.tf.selection import *  # noqa: F403
 from keepset.tf.shapes import TensorShape
 from keepset.tf.tensor import Tensor
@@ -114,7 +112,6 @@ __all__ = [
     "bitwise",
     "bool",
     "compat",
-    "complex",
     "complex64",
     "complex128",
     "config",

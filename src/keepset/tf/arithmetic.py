@@ -146,9 +146,9 @@ def _remainder(one: Value, two: Value) -> Value:
 
 
 def _powered(one: Value, two: Value) -> Value:
-    if one.dtype.kind == "i" and np.any(two < 0):
+    if one.dtype.kind == "i" and np.size(one) and np.any(two < 0):
         raise InvalidArgumentError("Integers to negative integer powers are not allowed")
-    return one**two
+    return np.power(one, two)  # the operator takes roots of some, which -inf has not
 
 
 def _multiplied_matrices(one: Value, two: Value) -> Value:

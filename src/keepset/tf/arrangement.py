@@ -51,7 +51,11 @@ def stack(values: Any, axis: Any = 0, name: str | None = None) -> Tensor:
     """Tensors of one shape along a new axis."""
     if isinstance(values, list | tuple) and not any(map(_has_tensors, values)):
         return _stacked(_alike(values), axis)
-    return _stacked(list(values) if isinstance(values, Holder) else matching(*values), axis)
+    return _stacked(_parts(values) if isinstance(values, Holder) else matching(*values), axis)
+
+
+def _parts(values: Holder) -> Value:
+    return values._value
 
 
 def _alike(values: Sequence[Any]) -> Any:
@@ -183,7 +187,7 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
 def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) -> Tensor:
     """Each item so many times; of a flat tensor unless there is an axis."""
     given = array_of(input)
-    times = [each for each in ints_of(repeats)]
+    times = list(ints_of(repeats))
     if min(times, default=0) < 0:
         raise InvalidArgumentError(f"repeats must be >= 0, not {min(times)}")
     along = None if axis is None else axis_of(axis, np.ndim(given))
@@ -240,7 +244,7 @@ def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
     axes = [axis_of(each, np.ndim(given)) for each in ints_of(axis)]
     if len(set(axes)) != len(axes):
         raise InvalidArgumentError(f"an axis occurs twice in {axes}")
-    return wrapped(np.flip(given, axes))
+    return wrapped(np.flip(given, tuple(axes)))
 
 
 def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
@@ -260,7 +264,8 @@ def meshgrid(*args: Any, indexing: str = "xy", name: str | None = None) -> list[
     arrays = [array_of(each) for each in args]
     if any(each.dtype != arrays[0].dtype for each in arrays):
         raise DtypeError("tf.meshgrid takes tensors of one dtype; use tf.cast")
-    return [wrapped(each) for each in np.meshgrid(*arrays, indexing=indexing)]  # type: ignore[arg-type]
+    grid: Any = np.meshgrid
+    return [wrapped(each) for each in grid(*arrays, indexing=indexing)]
 
 
 def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
@@ -281,7 +286,7 @@ def broadcast_static_shape(shape_x: TensorShape, shape_y: TensorShape) -> Tensor
 
 def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
     """As ``broadcast_static_shape``, on tensors of sizes."""
-    one, two = matching(shape_x, shape_y)
+    one, _ = matching(shape_x, shape_y)
     return Tensor(np.array(_broadcast(ints_of(shape_x), ints_of(shape_y)), one.dtype))
 
 
@@ -320,7 +325,7 @@ def _sliced(given: Value, begin: tuple[int, ...], size: tuple[int, ...]) -> Any:
 _PART: Callable[[int, int], Any] = slice
 
 
-def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor:  # noqa: A001
+def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor:
     """A part from a place on, of a size; -1 stands for all that is left."""
     given = array_of(input_)
     starts, sizes = ints_of(begin), ints_of(size)

@@ -99,6 +99,18 @@ def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:
     return wrapped(np.ascontiguousarray(given).view(wanted)[..., 0])
 
 
+def complex(real: Any, imag: Any, name: str | None = None) -> Tensor:
+    """Complex numbers of their two parts."""
+    one, two = value_of(real), value_of(imag)
+    if one.dtype != two.dtype or one.dtype not in (np.float32, np.float64):
+        raise DtypeError(
+            f"tf.complex takes two of float32 or of float64, not {one.dtype.name} and "
+            f"{two.dtype.name}; use tf.cast"
+        )
+    kind = np.complex64 if one.dtype == np.float32 else np.complex128
+    return Tensor(one.astype(kind) + two.astype(kind) * kind(1j))
+
+
 def identity(input: Any, name: str | None = None) -> Tensor:
     """The same as a tensor."""
     return Tensor(value_of(input))
@@ -280,7 +292,7 @@ def range(
 
 def _ranged(first: Any, last: Any, step: Any, dtype: np.dtype[Any]) -> Any:
     if dtype.kind in "iu":
-        return np.arange(first, last, step, dtype)
+        return np.arange(first, last, step, dtype=dtype)
     count = math.ceil(abs((float(last) - float(first)) / float(step)))
     return run_quietly(lambda: (first + np.arange(count).astype(dtype) * step).astype(dtype))
 
@@ -314,7 +326,7 @@ def sequence_mask(
     """For each length as many True as it says, then False, up to the greatest length."""
     counts = np.asarray(value_of(lengths))
     check_dtype(counts, REAL, sequence_mask)
-    if np.ndim(maxlen if maxlen is None else value_of(maxlen)):
+    if maxlen is not None and np.ndim(value_of(maxlen)):
         raise InvalidArgumentError("maxlen must be scalar for sequence_mask")
     most = max(0, int(counts.max(initial=0))) if maxlen is None else int_of(maxlen)
     mask = np.arange(most) < counts[..., np.newaxis]
@@ -329,6 +341,7 @@ def is_tensor(x: Any) -> bool:
 __all__ = [
     "bitcast",
     "cast",
+    "complex",
     "constant",
     "convert_to_tensor",
     "ensure_shape",

@@ -7,6 +7,6 @@ from keepset.tf.not_covered import not_covered
 
 globals().update({name: FUNCTIONS[name] for name in IN_BITWISE})
 
-__all__ = sorted(IN_BITWISE)  # noqa: PLE0605
+__all__ = sorted(IN_BITWISE)
 
 __getattr__ = not_covered("tf.bitwise")

@@ -81,7 +81,7 @@ def while_loop(
     while (most is None or rounds < most) and cond(*current):
         found = body(*current)
         if not isinstance(found, list | tuple) and len(loop_vars) == 1:
-            found = kind([found])  # type: ignore[call-arg]
+            found = kind([found])
         if len(found) != len(loop_vars):
             raise ValueError(f"the body returned {len(found)} of {len(loop_vars)} variables")
         current, rounds = found, rounds + 1

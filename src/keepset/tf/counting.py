@@ -71,7 +71,7 @@ def histogram_fixed_width(
         raise InvalidArgumentError(
             f"nbins is at least 1 and value_range goes up, not {count} and {bounds.tolist()}"
         )
-    found = np.bincount(np.ravel(_bins(given, *bounds, count)), minlength=count)
+    found = np.bincount(np.ravel(_bins(given, bounds[0], bounds[1], count)), minlength=count)
     return wrapped(found.astype(as_dtype(dtype).storage))
 
 

@@ -159,9 +159,6 @@ def numpy_function(
         return _decorator(numpy_function, Tout)
     assert func is not None
     found = func(*(tensor(each).numpy() for each in inp))
-    if isinstance(Tout, list | tuple) and len(Tout) == 1:
-        # TensorFlow's own has no list around a single result.
-        return _of_types(found, Tout[0], _as_it_is, func)
     return _of_types(found, Tout, _as_it_is, func)
 
 

@@ -1,4 +1,4 @@
-"""``tf.math``: functions of numbers, from the tables of ``math_table``, ``reductions`` and others."""
+"""``tf.math``: functions of numbers, put together from the tables and files of their kinds."""
 
 from __future__ import annotations
 
@@ -6,19 +6,43 @@ from typing import Any
 
 import numpy as np
 
-from keepset.errors import DtypeError
 from keepset.tf import math_table, reductions
 from keepset.tf.arithmetic import REAL, check_dtype
 from keepset.tf.conversion import value_of
 from keepset.tf.counting import SEGMENTS, bincount, confusion_matrix
-from keepset.tf.nn import l2_normalize, log_softmax, softmax, top_k, zero_fraction
+from keepset.tf.nn import log_softmax, softmax
+from keepset.tf.norms import l2_normalize
 from keepset.tf.not_covered import not_covered
-from keepset.tf.reductions import add_n, argmax, argmin, count_nonzero, cumprod, cumsum
-from keepset.tf.selection import invert_permutation
+from keepset.tf.reductions import (
+    add_n,
+    argmax,
+    argmin,
+    count_nonzero,
+    cumprod,
+    cumsum,
+    zero_fraction,
+)
+from keepset.tf.selection import invert_permutation, top_k
 from keepset.tf.tensor import Tensor
 
 _MADE = {name: math_table.FUNCTIONS[name] for name in math_table.IN_MATH}
 _MADE |= reductions.FUNCTIONS | SEGMENTS
+_OTHERS = (
+    add_n,
+    argmax,
+    argmin,
+    bincount,
+    confusion_matrix,
+    count_nonzero,
+    cumprod,
+    cumsum,
+    invert_permutation,
+    l2_normalize,
+    log_softmax,
+    softmax,
+    top_k,
+    zero_fraction,
+)
 globals().update(_MADE)
 
 
@@ -60,40 +84,12 @@ is_non_decreasing = _rising("is_non_decreasing", np.greater_equal)
 is_strictly_increasing = _rising("is_strictly_increasing", np.greater)
 
 
-def complex(real: Any, imag: Any, name: str | None = None) -> Tensor:
-    """Complex numbers of their two parts."""
-    one, two = value_of(real), value_of(imag)
-    if one.dtype != two.dtype or one.dtype not in (np.float32, np.float64):
-        raise DtypeError(
-            f"tf.complex takes two of float32 or of float64, not {one.dtype.name} and "
-            f"{two.dtype.name}; use tf.cast"
-        )
-    kind = np.complex64 if one.dtype == np.float32 else np.complex128
-    return Tensor(one.astype(kind) + two.astype(kind) * kind(1j))
-
-
-__all__ = sorted(  # noqa: PLE0605
-    [
-        *_MADE,
-        "add_n",
-        "argmax",
-        "argmin",
-        "bincount",
-        "confusion_matrix",
-        "count_nonzero",
-        "cumprod",
-        "cumsum",
-        "invert_permutation",
-        "is_non_decreasing",
-        "is_strictly_increasing",
-        "l2_normalize",
-        "log_softmax",
-        "polyval",
-        "scalar_mul",
-        "softmax",
-        "top_k",
-        "zero_fraction",
-    ]
-)
+__all__ = [
+    "is_non_decreasing",
+    "is_strictly_increasing",
+    "polyval",
+    "scalar_mul",
+]
+__all__ += sorted({*_MADE, *(each.__name__ for each in _OTHERS)})
 
 __getattr__ = not_covered("tf.math")

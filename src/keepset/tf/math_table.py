@@ -136,16 +136,17 @@ FUNCTIONS: Final[dict[str, Callable[..., Tensor]]] = {
     for name, row in _OF_TWO.items()
 }
 
-IN_TF: Final = frozenset(
+_TF = (
     "abs acos acosh add asin asinh atan atan2 atanh cos cosh divide equal exp floor greater "
     "greater_equal less less_equal logical_and logical_not logical_or maximum minimum multiply "
     "negative not_equal pow realdiv round sigmoid sign sin sinh sqrt square subtract tan tanh "
-    "truediv truncatediv truncatemod".split()
+    "truediv truncatediv truncatemod"
 )
-IN_BITWISE: Final = frozenset(
-    "bitwise_and bitwise_or bitwise_xor invert left_shift right_shift".split()
-)
-IN_NN: Final = frozenset("elu relu relu6 sigmoid softplus softsign tanh".split())
+_BITWISE = "bitwise_and bitwise_or bitwise_xor invert left_shift right_shift"
+_NN = "elu relu relu6 sigmoid softplus softsign tanh"
+IN_TF: Final = frozenset(_TF.split())
+IN_BITWISE: Final = frozenset(_BITWISE.split())
+IN_NN: Final = frozenset(_NN.split())
 # What is in others only.
 _ELSEWHERE = IN_BITWISE | {"elu", "realdiv", "relu", "relu6", "truncatediv", "truncatemod"}
 IN_MATH: Final = frozenset(FUNCTIONS) - _ELSEWHERE

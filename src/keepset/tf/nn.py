@@ -69,17 +69,7 @@ def moments(
     return one, two
 
 
-__all__ = sorted(  # noqa: PLE0605
-    [
-        *IN_NN,
-        "l2_normalize",
-        "leaky_relu",
-        "log_softmax",
-        "moments",
-        "softmax",
-        "top_k",
-        "zero_fraction",
-    ]
-)
+__all__ = ["l2_normalize", "leaky_relu", "log_softmax", "moments", "softmax"]
+__all__ += ["top_k", "zero_fraction", *sorted(IN_NN)]
 
 __getattr__ = not_covered("tf.nn")

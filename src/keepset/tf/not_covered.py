@@ -73,9 +73,8 @@ def _hint(module: str, name: str) -> str:
     return "use NumPy on x.numpy(), or TensorFlow itself, in its place"
 
 
-_MODULES: Final = tuple(
-    f"tf.{name}" for name in "math linalg bitwise nn strings io image random nest".split()
-)
+_NAMES: Final = "math linalg bitwise nn strings io image random nest"
+_MODULES: Final = tuple(f"tf.{name}" for name in _NAMES.split())
 
 
 def _names(module: str) -> list[str]:

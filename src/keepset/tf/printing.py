@@ -47,9 +47,7 @@ def _shown(value: Any, few: int, is_outside: bool) -> str:
     if isinstance(value, tuple):
         inside = ", ".join(_shown(each, few, False) for each in value)
         return f"({inside},)" if len(value) == 1 else f"({inside})"
-    if isinstance(value, str):
-        return value if is_outside else repr(value)
-    return repr(value) if isinstance(value, np.ndarray) else str(value)
+    return value if is_outside and isinstance(value, str) else repr(value)
 
 
 def _array(array: Any, few: int) -> str:
@@ -57,7 +55,7 @@ def _array(array: Any, few: int) -> str:
     if not np.ndim(array):
         return _item(array[()] if isinstance(array, np.ndarray) else array, False)
     size = len(array)
-    if 0 <= few and size > 2 * few:
+    if few >= 0 and size > 2 * few:
         parts = [*array[:few], "...", *array[size - few :]]
     else:
         parts = list(array)

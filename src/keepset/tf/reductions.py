@@ -16,6 +16,7 @@ from keepset.tf.special import truncatediv
 from keepset.tf.tensor import Tensor
 
 Axes = tuple[int, ...] | None
+_ADD: Final[Any] = np.add.reduce
 
 
 def axes_of(axis: Any, rank: int) -> Axes:
@@ -77,9 +78,11 @@ def _extreme(function: Any, is_max: bool) -> Callable[[Value, Axes, bool], Value
 
 def _mean(value: Value, axes: Axes, keepdims: bool) -> Value:
     count = value.size if axes is None else int(np.prod([np.shape(value)[each] for each in axes]))
+    if not count and value.dtype.kind == "c":
+        return _sum(value, axes, keepdims)
     if value.dtype.kind not in "iu":
         return np.true_divide(_sum(value, axes, keepdims), count).astype(value.dtype)
-    total = np.add.reduce(value, axes, np.int64, None, keepdims)
+    total = _ADD(value, axes, np.int64, None, keepdims)
     return truncatediv(np.asarray(total), np.int64(count or 1)).astype(value.dtype)
 
 
@@ -155,7 +158,7 @@ def count_nonzero(
     value = value_of(input)
     is_there = np.asarray(value != (b"" if type(value) is bytes or value.dtype == object else 0))
     axes = axes_of(axis, is_there.ndim)
-    found = np.add.reduce(is_there, axes, as_dtype(dtype).storage, None, bool(keepdims))
+    found = _ADD(is_there, axes, as_dtype(dtype).storage, None, bool(keepdims))
     return Tensor(as_value(found))
 
 

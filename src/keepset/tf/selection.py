@@ -242,7 +242,7 @@ class UniqueWithCounts(NamedTuple):
 
     y: Tensor
     idx: Tensor
-    count: Tensor
+    count: Tensor  # type: ignore[assignment]  # TensorFlow's name, over that of tuples
 
 
 def unique(x: Any, out_idx: Any = "int32", name: str | None = None) -> Unique:
@@ -277,7 +277,11 @@ def searchsorted(
         raise ValueError(f"side is left or right, not {side!r}")
     ordered, wanted = matching(sorted_sequence, values)
     check_dtype(ordered, REAL, searchsorted)
-    if not np.ndim(ordered) or not np.ndim(wanted) or np.shape(ordered)[:-1] != np.shape(wanted)[:-1]:
+    if (
+        not np.ndim(ordered)
+        or not np.ndim(wanted)
+        or np.shape(ordered)[:-1] != np.shape(wanted)[:-1]
+    ):
         raise InvalidArgumentError(
             f"tf.searchsorted takes rows for rows, not {np.shape(ordered)} and {np.shape(wanted)}"
         )

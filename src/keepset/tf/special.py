@@ -15,7 +15,7 @@ _ERFC: Final = np.vectorize(math.erfc, otypes=[np.float64])
 
 
 def _log_gamma(x: float) -> float:
-    if x <= 0 and x == math.floor(x):  # also minus infinity
+    if math.isinf(x) or (x <= 0 and x == math.floor(x)):
         return math.inf
     return math.lgamma(x)
 
@@ -114,7 +114,11 @@ def imag(x: Value) -> Value:
 
 def angle(x: Value) -> Value:
     """The angle of a complex number."""
-    return np.angle(x).astype(x.real.dtype) if x.dtype.kind == "c" else _chosen(x < 0, x.dtype.type(np.pi), x.dtype.type(0))
+    return (
+        np.angle(x).astype(x.real.dtype)
+        if x.dtype.kind == "c"
+        else _chosen(x < 0, x.dtype.type(np.pi), x.dtype.type(0))
+    )
 
 
 def divide_no_nan(one: Value, two: Value) -> Value:

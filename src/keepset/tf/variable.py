@@ -52,7 +52,7 @@ class Variable(Tensor):
 
     def assign(
         self, value: Any, use_locking: bool = False, name: Any = None, **ignored: Any
-    ) -> Any:
+    ) -> Variable:
         """Set the value, to one of the same shape and dtype."""
         found = value_of(value, dtype_of(self._value))
         if np.shape(plain(found)) != np.shape(plain(self._value)):
