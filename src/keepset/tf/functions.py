@@ -62,9 +62,10 @@ def _argument(given: Any) -> Any:
 
 def _signed(args: tuple[Any, ...], signature: Sequence[Any], func: Function) -> tuple[Any, ...]:
     """Arguments as the signature has them; what is in front of them is the object of a method."""
-    front = len(args) - len(signature)
-    if front < 0 or front > 1:
-        raise TypeError(f"{_name(func)} takes {len(signature)} arguments, not {len(args)}")
+    names = getattr(getattr(func, "__code__", None), "co_varnames", ())
+    front = int(names[:1] == ("self",))
+    if len(args) - front != len(signature):
+        raise TypeError(f"{_name(func)} takes {len(signature)} arguments, not {len(args) - front}")
     pairs = zip(args[front:], signature, strict=True)
     return args[:front] + tuple(_fitted(each, spec, func) for each, spec in pairs)
 
