@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -49,29 +50,12 @@ def _without_items(sizes: tuple[int, ...]) -> tuple[int, ...]:
 
 def stack(values: Any, axis: Any = 0, name: str | None = None) -> Tensor:
     """Tensors of one shape along a new axis."""
-    if isinstance(values, list | tuple) and not any(map(_has_tensors, values)):
-        return _stacked(_alike(values), axis)
-    return _stacked(_parts(values) if isinstance(values, Holder) else matching(*values), axis)
-
-
-def _parts(values: Holder) -> Value:
-    return values._value
-
-
-def _alike(values: Sequence[Any]) -> Any:
-    """The items of a list, which together say of what dtype they are."""
-    try:
-        return array_of(list(values))
-    except DtypeError:
-        raise
-    except InvalidArgumentError:
-        return matching(*values)
-
-
-def _has_tensors(given: Any) -> bool:
-    return isinstance(given, Holder) or (
-        isinstance(given, list | tuple) and any(map(_has_tensors, given))
-    )
+    if isinstance(values, Holder):
+        return _stacked(plain(values._value), axis)
+    if int_of(axis) == 0:
+        with suppress(InvalidArgumentError):
+            return wrapped(array_of(list(values)))  # all items together say the dtype
+    return _stacked(matching(*values), axis)
 
 
 def _stacked(values: Any, axis: Any) -> Tensor:

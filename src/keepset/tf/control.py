@@ -76,16 +76,16 @@ def while_loop(
     """The loop variables once a condition on them no longer holds."""
     if not isinstance(loop_vars, list | tuple) or not loop_vars:
         raise ValueError("'loop_vars' must be provided: a list or tuple of at least one")
-    kind, current, rounds = type(loop_vars), loop_vars, 0
+    current, rounds = loop_vars, 0
     most = None if maximum_iterations is None else int_of(maximum_iterations)
     while (most is None or rounds < most) and cond(*current):
         found = body(*current)
         if not isinstance(found, list | tuple) and len(loop_vars) == 1:
-            found = kind([found])
+            found = [found]
         if len(found) != len(loop_vars):
             raise ValueError(f"the body returned {len(found)} of {len(loop_vars)} variables")
         current, rounds = found, rounds + 1
-    return _tensors(kind(current) if kind in (list, tuple) else current)
+    return _tensors(current)
 
 
 def _tensors(value: Any) -> Any:

@@ -384,9 +384,14 @@ def reverse_sequence(
         raise DtypeError("tf.reverse_sequence needs seq_axis")
     given, lengths = array_of(input), array_of(seq_lengths)
     along, batch = axis_of(seq_axis, given.ndim), axis_of(batch_axis or 0, given.ndim)
-    if lengths.shape != (given.shape[batch],) or lengths.max(initial=0) > given.shape[along]:
+    if (
+        along == batch
+        or lengths.shape != (given.shape[batch],)
+        or lengths.max(initial=0) > given.shape[along]
+    ):
         raise InvalidArgumentError(
-            f"seq_lengths {lengths.tolist()} do not fit the shape {given.shape}"
+            f"seq_lengths {lengths.tolist()} do not fit the shape {given.shape} along axis "
+            f"{along} for the items of axis {batch}"
         )
     moved = np.moveaxis(given, (batch, along), (0, 1))
     numbers = np.arange(moved.shape[1])
