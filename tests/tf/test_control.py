@@ -44,10 +44,3 @@ def test_functions_on_each_element() -> None:
         tf.map_fn(lambda n: n, 1)
     with pytest.raises(ValueError, match="differ in length"):
         tf.map_fn(lambda row: row[0], (x, x[:2]), fn_output_signature=tf.int32)
-
-
-def test_contexts_do_nothing() -> None:
-    with tf.device("/GPU:0"), tf.name_scope("a") as name, tf.control_dependencies([]):
-        assert name == "a/"
-    with tf.init_scope():
-        assert tf.executing_eagerly()

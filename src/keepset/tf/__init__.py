@@ -30,7 +30,9 @@ from keepset.tf import (
     dtypes,
     errors,
     functions,
+    graphs,
     image,
+    indices,
     io,
     linalg,
     math,
@@ -74,6 +76,8 @@ from keepset.tf.dtypes import (
     uint64,
 )
 from keepset.tf.functions import *  # noqa: F403
+from keepset.tf.graphs import *  # noqa: F403
+from keepset.tf.indices import *  # noqa: F403
 from keepset.tf.linalg import einsum, matmul, tensordot
 from keepset.tf.math import scalar_mul
 from keepset.tf.norms import *  # noqa: F403
@@ -154,6 +158,8 @@ __all__ += arrangement.__all__
 __all__ += control.__all__
 __all__ += counting.__all__
 __all__ += functions.__all__
+__all__ += graphs.__all__
+__all__ += indices.__all__
 __all__ += norms.__all__
 __all__ += printing.__all__
 __all__ += selection.__all__

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +11,7 @@ from keepset.core.structure import structure_of
 from keepset.errors import DtypeError, InvalidArgumentError
 from keepset.tf.conversion import Holder, dtype_of, int_of, value_of
 from keepset.tf.dtype import as_dtype
-from keepset.tf.tensor import Tensor, tensor, wrapped
+from keepset.tf.tensor import Tensor, tensor
 
 Function = Callable[..., Any]
 
@@ -246,88 +244,14 @@ def _folded(fn: Function, rows: list[Any], initializer: Any) -> Any:
     return state
 
 
-@contextmanager
-def device(device_name: Any) -> Iterator[None]:
-    """Nothing: all that is here runs where Python does."""
-    yield
-
-
-@contextmanager
-def name_scope(name: str) -> Iterator[str]:
-    """Nothing: there is no graph in which names would show."""
-    yield f"{name}/"
-
-
-@contextmanager
-def control_dependencies(control_inputs: Any) -> Iterator[None]:
-    """Nothing: all runs in the order in which it is written."""
-    yield
-
-
-@contextmanager
-def init_scope() -> Iterator[None]:
-    """Nothing: there is no graph to leave."""
-    yield
-
-
-def executing_eagerly() -> bool:
-    """True: there are no graphs here."""
-    return True
-
-
-def inside_function() -> bool:
-    """False: there are no graphs here."""
-    return False
-
-
-def group(*inputs: Any, **options: Any) -> None:
-    """Nothing: what was called has run."""
-
-
-def no_op(name: str | None = None) -> None:
-    """Nothing."""
-
-
-def stop_gradient(input: Any, name: str | None = None) -> Tensor:
-    """The same: there are no gradients here."""
-    return wrapped(value_of(input))
-
-
-def get_static_value(tensor: Any, partial: bool = False) -> Any:
-    """The value in NumPy."""
-    return tensor.numpy() if isinstance(tensor, Tensor) else tensor
-
-
-def timestamp(name: str | None = None) -> Tensor:
-    """The seconds since 1970, as float64."""
-    return Tensor(np.float64(time.time()))
-
-
-def is_symbolic_tensor(tensor: Any) -> bool:
-    """False: all tensors have values here."""
-    return False
-
-
 __all__ = [
     "case",
     "cond",
-    "control_dependencies",
-    "device",
-    "executing_eagerly",
     "foldl",
     "foldr",
-    "get_static_value",
-    "group",
-    "init_scope",
-    "inside_function",
-    "is_symbolic_tensor",
     "map_fn",
-    "name_scope",
-    "no_op",
     "scan",
-    "stop_gradient",
     "switch_case",
-    "timestamp",
     "vectorized_map",
     "while_loop",
 ]

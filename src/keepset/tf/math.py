@@ -27,22 +27,6 @@ from keepset.tf.tensor import Tensor
 
 _MADE = {name: math_table.FUNCTIONS[name] for name in math_table.IN_MATH}
 _MADE |= reductions.FUNCTIONS | SEGMENTS
-_OTHERS = (
-    add_n,
-    argmax,
-    argmin,
-    bincount,
-    confusion_matrix,
-    count_nonzero,
-    cumprod,
-    cumsum,
-    invert_permutation,
-    l2_normalize,
-    log_softmax,
-    softmax,
-    top_k,
-    zero_fraction,
-)
 globals().update(_MADE)
 
 
@@ -85,11 +69,25 @@ is_strictly_increasing = _rising("is_strictly_increasing", np.greater)
 
 
 __all__ = [
+    "add_n",
+    "argmax",
+    "argmin",
+    "bincount",
+    "confusion_matrix",
+    "count_nonzero",
+    "cumprod",
+    "cumsum",
+    "invert_permutation",
     "is_non_decreasing",
     "is_strictly_increasing",
+    "l2_normalize",
+    "log_softmax",
     "polyval",
     "scalar_mul",
+    "softmax",
+    "top_k",
+    "zero_fraction",
 ]
-__all__ += sorted({*_MADE, *(each.__name__ for each in _OTHERS)})
+__all__ += sorted(_MADE)
 
 __getattr__ = not_covered("tf.math")

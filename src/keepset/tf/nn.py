@@ -69,7 +69,15 @@ def moments(
     return one, two
 
 
-__all__ = ["l2_normalize", "leaky_relu", "log_softmax", "moments", "softmax"]
-__all__ += ["top_k", "zero_fraction", *sorted(IN_NN)]
+__all__ = [
+    "l2_normalize",
+    "leaky_relu",
+    "log_softmax",
+    "moments",
+    "softmax",
+    "top_k",
+    "zero_fraction",
+]
+__all__ += sorted(IN_NN)
 
 __getattr__ = not_covered("tf.nn")
