@@ -120,7 +120,7 @@ def not_together(one: Value, two: Value, error: ValueError) -> InvalidArgumentEr
     return InvalidArgumentError(f"Incompatible shapes: {shapes}: {error}")
 
 
-def divided(one: Value, two: Value) -> Value:
+def division(one: Value, two: Value) -> Value:
     """A quotient: whole numbers of few bytes give float32, and others float64."""
     if one.dtype.kind in "iu" and one.dtype.itemsize < 4:
         return np.true_divide(one, two, dtype=np.float32)
@@ -133,25 +133,25 @@ def refuse_zero(one: Value, two: Value) -> None:
         raise InvalidArgumentError("Integer division by zero")
 
 
-def _floor_divided(one: Value, two: Value) -> Value:
+def floor_division(one: Value, two: Value) -> Value:
     if one.dtype.kind in "iu":
         refuse_zero(one, two)
         return one // two
     return np.floor(one / two)  # which is not what NumPy's own does: 1.0 // 0.1 is 10 here
 
 
-def _remainder(one: Value, two: Value) -> Value:
+def remainder(one: Value, two: Value) -> Value:
     refuse_zero(one, two)
     return one % two
 
 
-def _powered(one: Value, two: Value) -> Value:
+def powers(one: Value, two: Value) -> Value:
     if one.dtype.kind == "i" and np.size(one) and np.any(two < 0):
         raise InvalidArgumentError("Integers to negative integer powers are not allowed")
     return np.power(one, two)  # the operator takes roots of some, which -inf has not
 
 
-def _multiplied_matrices(one: Value, two: Value) -> Value:
+def matrix_product(one: Value, two: Value) -> Value:
     if np.ndim(one) < 2 or np.ndim(two) < 2:
         raise InvalidArgumentError(
             f"matrices have at least 2 dimensions, not {np.ndim(one)} and {np.ndim(two)}; "
@@ -172,11 +172,11 @@ ANY = NUMBERS | BOOL | STRING
 add = Operator(operator.add, NUMBERS | STRING)
 subtract = Operator(operator.sub, NUMBERS)
 multiply = Operator(operator.mul, NUMBERS | BOOL)
-divide = Operator(divided, NUMBERS)
-floor_divide = Operator(_floor_divided, REAL)
-floor_mod = Operator(_remainder, REAL)
-power = Operator(_powered, SIGNED_NUMBERS, of_own="fc")
-matmul = Operator(_multiplied_matrices, NUMBERS, of_own="")
+divide = Operator(division, NUMBERS)
+floor_divide = Operator(floor_division, REAL)
+floor_mod = Operator(remainder, REAL)
+power = Operator(powers, SIGNED_NUMBERS, of_own="fc")
+matmul = Operator(matrix_product, NUMBERS, of_own="")
 bit_and = Operator(operator.and_, BOOL | INTS)
 bit_or = Operator(operator.or_, BOOL | INTS)
 bit_xor = Operator(operator.xor, BOOL | INTS)

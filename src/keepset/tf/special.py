@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from keepset.tf.arithmetic import divided, refuse_zero
+from keepset.tf.arithmetic import division, refuse_zero
 from keepset.tf.conversion import Value
 
 _ERF: Final = np.vectorize(math.erf, otypes=[np.float64])
@@ -123,7 +123,7 @@ def angle(x: Value) -> Value:
 
 def divide_no_nan(one: Value, two: Value) -> Value:
     """A quotient, and 0 where it is by 0."""
-    found = divided(one, two)
+    found = division(one, two)
     return _chosen(two == 0, found.dtype.type(0), found)
 
 
