@@ -15,14 +15,14 @@ from keepset.tf import math_table, reductions
 
 pytestmark = pytest.mark.interop
 
-_NUMBERS = "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64"
+_NUMBERS = "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64"
 DTYPES = ["bool", *_NUMBERS.split(), "complex64", "complex128", "string"]
 SHAPES = [(), (1,), (2,), (3,), (0,), (2, 1), (2, 3), (1, 3)]
 OPERATORS = ["+", "-", "*", "/", "//", "%", "**", "<", "<=", ">", ">=", "==", "!=", "&", "|", "^"]
 OF_ONE = [name for name in math_table.FUNCTIONS if name in math_table._OF_ONE]
 OF_TWO = [name for name in math_table.FUNCTIONS if name in math_table._OF_TWO]
 # Results next to 0 differ by what one rounding makes of the inputs.
-TOLERANCE = {"float16": 4e-3, "float32": 2e-5, "complex64": 5e-5}
+TOLERANCE = {"bfloat16": 3e-2, "float16": 4e-3, "float32": 2e-5, "complex64": 5e-5}
 # TensorFlow has no kernel for these dtypes, or fails in one: no program counts on that.
 NO_KERNEL = "NotFoundError", "UnimplementedError", "InternalError"
 
@@ -79,10 +79,12 @@ def check(name: str, call: Any, given: list[Any]) -> None:
     assert tuple(got.shape) == tuple(expected.shape), (name, given)
     one, two = np.asarray(got.numpy()), np.asarray(expected.numpy())
     assert type(got.numpy()) is type(expected.numpy()), (name, given)
+    near = TOLERANCE.get(one.dtype.name, 1e-9)
+    if one.dtype.name == "bfloat16":
+        one, two = one.astype(np.float32), two.astype(np.float32)
     if one.dtype.kind not in "fc":
         assert (one == two).all(), (name, given, one, two)
     else:
-        near = TOLERANCE.get(one.dtype.name, 1e-9)
         np.testing.assert_allclose(one, two, rtol=near, atol=near, err_msg=f"{name} {given}")
 
 
