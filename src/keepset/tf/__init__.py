@@ -7,85 +7,53 @@ float32, as in TensorFlow. What is not covered says so when it is asked for.
 Example:
     >>> import keepset.tf as tf
     >>> ds = tf.data.Dataset.from_tensor_slices([1, 2, 3]).map(lambda x: x * 2)
-    >>> for x in ds:
-    ...     print(x.numpy(), x.dtype.name)
-    2 int32
-    4 int32
-    6 int32
+    >>> [int(x) for x in ds], ds.element_spec.dtype
+    ([2, 4, 6], dtype('int32'))
 """
 
 from __future__ import annotations
 
 from keepset.core.spec import RaggedTensorSpec, SparseTensorSpec, TensorSpec
 from keepset.tf import (
+    arrangement,
+    arrays,
+    autograph,
+    bitwise,
     compat,
+    config,
+    control,
+    counting,
     data,
+    debugging,
     dtypes,
     errors,
+    functions,
+    graphs,
     image,
+    indices,
     io,
+    linalg,
     lookup,
+    math,
+    math_table,
     nest,
+    nn,
+    norms,
+    printing,
     ragged,
     random,
+    reductions,
+    selection,
     sparse,
     strings,
     train,
+    variable,
 )
-from keepset.tf.arrays import (
-    abs,
-    argmax,
-    argmin,
-    cast,
-    concat,
-    constant,
-    convert_to_tensor,
-    equal,
-    expand_dims,
-    fill,
-    function,
-    gather,
-    greater,
-    greater_equal,
-    identity,
-    is_tensor,
-    less,
-    less_equal,
-    logical_and,
-    logical_not,
-    logical_or,
-    maximum,
-    minimum,
-    not_equal,
-    numpy_function,
-    one_hot,
-    ones,
-    ones_like,
-    pad,
-    print,
-    py_function,
-    range,
-    rank,
-    reduce_all,
-    reduce_any,
-    reduce_max,
-    reduce_mean,
-    reduce_min,
-    reduce_prod,
-    reduce_sum,
-    reshape,
-    shape,
-    size,
-    square,
-    squeeze,
-    stack,
-    tile,
-    transpose,
-    unstack,
-    where,
-    zeros,
-    zeros_like,
-)
+from keepset.tf.arrangement import *  # noqa: F403
+from keepset.tf.arrays import *  # noqa: F403
+from keepset.tf.control import *  # noqa: F403
+from keepset.tf.counting import *  # noqa: F403
+from keepset.tf.debugging import Assert, assert_equal, assert_greater, assert_less, assert_rank
 from keepset.tf.dtypes import (
     DType,
     as_dtype,
@@ -108,13 +76,28 @@ from keepset.tf.dtypes import (
     uint32,
     uint64,
 )
+from keepset.tf.functions import *  # noqa: F403
+from keepset.tf.graphs import *  # noqa: F403
+from keepset.tf.indices import *  # noqa: F403
+from keepset.tf.linalg import einsum, matmul, tensordot
+from keepset.tf.math import scalar_mul
+from keepset.tf.norms import *  # noqa: F403
 from keepset.tf.not_covered import not_covered
+from keepset.tf.printing import *  # noqa: F403
 from keepset.tf.ragged_tensor import RaggedTensor
+from keepset.tf.reductions import add_n, argmax, argmin, cumsum
+from keepset.tf.selection import *  # noqa: F403
 from keepset.tf.shapes import TensorShape
 from keepset.tf.sparse_tensor import SparseTensor
 from keepset.tf.tensor import Tensor
+from keepset.tf.variable import *  # noqa: F403
+
+_FROM_TABLES = {name: math_table.FUNCTIONS[name] for name in math_table.IN_TF}
+_FROM_TABLES |= {name: reductions.FUNCTIONS[name] for name in reductions.IN_TF}
+globals().update(_FROM_TABLES)
 
 __all__ = [
+    "Assert",
     "DType",
     "RaggedTensor",
     "RaggedTensorSpec",
@@ -123,93 +106,74 @@ __all__ = [
     "Tensor",
     "TensorShape",
     "TensorSpec",
-    "abs",
+    "add_n",
     "argmax",
     "argmin",
     "as_dtype",
+    "assert_equal",
+    "assert_greater",
+    "assert_less",
+    "assert_rank",
+    "autograph",
     "bfloat16",
+    "bitwise",
     "bool",
-    "cast",
     "compat",
     "complex64",
     "complex128",
-    "concat",
-    "constant",
-    "convert_to_tensor",
+    "config",
+    "cumsum",
     "data",
+    "debugging",
     "double",
     "dtypes",
-    "equal",
+    "einsum",
     "errors",
-    "expand_dims",
-    "fill",
     "float16",
     "float32",
     "float64",
-    "function",
-    "gather",
-    "greater",
-    "greater_equal",
     "half",
-    "identity",
     "image",
     "int8",
     "int16",
     "int32",
     "int64",
     "io",
-    "is_tensor",
-    "less",
-    "less_equal",
-    "logical_and",
-    "logical_not",
-    "logical_or",
+    "linalg",
     "lookup",
-    "maximum",
-    "minimum",
+    "math",
+    "matmul",
     "nest",
     "newaxis",
-    "not_equal",
-    "numpy_function",
-    "one_hot",
-    "ones",
-    "ones_like",
-    "pad",
-    "print",
-    "py_function",
+    "nn",
     "ragged",
     "random",
-    "range",
-    "rank",
-    "reduce_all",
-    "reduce_any",
-    "reduce_max",
-    "reduce_mean",
-    "reduce_min",
-    "reduce_prod",
-    "reduce_sum",
-    "reshape",
-    "shape",
-    "size",
+    "scalar_mul",
     "sparse",
-    "square",
-    "squeeze",
-    "stack",
     "string",
     "strings",
-    "tile",
+    "tensordot",
     "train",
-    "transpose",
     "uint8",
     "uint16",
     "uint32",
     "uint64",
-    "unstack",
-    "where",
-    "zeros",
-    "zeros_like",
 ]
+__all__ += arrays.__all__
+__all__ += arrangement.__all__
+__all__ += control.__all__
+__all__ += counting.__all__
+__all__ += functions.__all__
+__all__ += graphs.__all__
+__all__ += indices.__all__
+__all__ += norms.__all__
+__all__ += printing.__all__
+__all__ += selection.__all__
+__all__ += variable.__all__
+__all__ += list(_FROM_TABLES)
 
 newaxis = None
+# That of TensorFlow whose names and rules these are. Keepset's own is keepset.__version__.
+__version__ = "2.21.0+keepset"
 
 __getattr__ = not_covered("tf")

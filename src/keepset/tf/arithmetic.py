@@ -15,7 +15,7 @@ import numpy as np
 from keepset.core.ragged import Ragged
 from keepset.core.sparse import Sparse
 from keepset.errors import DtypeError, InvalidArgumentError
-from keepset.tf.conversion import Holder, Value, as_value, dtype_of, value_of
+from keepset.tf.conversion import Holder, Value, as_value, dtype_of, plain, value_of
 from keepset.tf.quiet import run_quietly
 
 _INTS, _FLOATS, _COMPLEX = (
@@ -51,11 +51,11 @@ def operands(value: Value, other: Any) -> tuple[Value, Value]:
 
 
 class Operator:
-    """An operator on values of some kinds of dtypes, which NumPy names by letters.
+    """An operator on values of some dtypes.
 
     Args:
         function: Takes two values of one dtype.
-        kinds: The kinds of dtypes that it is there for.
+        allowed: The names of the dtypes that it is there for.
         of_own: The kinds of values beside which numbers of Python's own need no conversion.
 
     Attributes:
@@ -67,11 +67,14 @@ class Operator:
     __slots__ = ("allowed", "as_they_are", "function", "in_front", "scalars")
 
     def __init__(
-        self, function: Callable[[Any, Any], Any], kinds: str, of_own: str = "iufc"
+        self,
+        function: Callable[[Any, Any], Any],
+        allowed: frozenset[str],
+        of_own: str = "iufc",
     ) -> None:
         self.function = function
-        self.allowed = frozenset(kinds)
-        self.scalars = frozenset(each for each in _SCALARS if np.dtype(each).kind in kinds)
+        self.allowed = allowed
+        self.scalars = scalar_types(allowed)
         self.as_they_are = {
             own: frozenset(each for each in types & self.scalars if np.dtype(each).kind in of_own)
             for own, types in _NUMBERS_OF_PYTHON.items()
@@ -85,49 +88,70 @@ class Operator:
         if is_foreign(other):
             return NotImplemented
         one, two = operands(value, other)
-        _check(one, self.allowed, self.function)
+        check_dtype(one, self.allowed, self.function)
+        if type(one) is not type(two):
+            one, two = plain(one), plain(two)  # beside an array, NumPy cuts zeros off of bytes
         try:
             return as_value(run_quietly(self.function, one, two))
         except InvalidArgumentError:
             raise
         except ValueError as error:
-            raise _not_together(one, two, error) from error
+            raise not_together(one, two, error) from error
 
 
-def _check(value: Value, allowed: frozenset[str], function: Callable[..., Any]) -> None:
-    kind = "O" if type(value) is bytes else value.dtype.kind
-    if kind not in allowed:
-        raise DtypeError(f"{function.__name__} is not there for {dtype_of(value).name}")
+def scalar_types(names: frozenset[str]) -> frozenset[type]:
+    """The types of NumPy's scalars of some dtypes, but for bfloat16, which is slow to import."""
+    return frozenset(each for each in _SCALARS if np.dtype(each).name in names)
 
 
-def _not_together(one: Value, two: Value, error: ValueError) -> InvalidArgumentError:
+def check_dtype(value: Value, allowed: frozenset[str], function: Callable[..., Any]) -> None:
+    """Raise DtypeError unless a value is of one of the dtypes that a function is there for."""
+    found = dtype_of(value).name
+    if found not in allowed:
+        raise DtypeError(
+            f"{function.__name__} is not there for {found}, but for "
+            f"{', '.join(sorted(allowed))}; use tf.cast"
+        )
+
+
+def not_together(one: Value, two: Value, error: ValueError) -> InvalidArgumentError:
+    """The error for shapes that cannot be broadcast."""
     shapes = f"{np.shape(one)} and {np.shape(two)}"
     return InvalidArgumentError(f"Incompatible shapes: {shapes}: {error}")
 
 
-def _divided(one: Value, two: Value) -> Value:
+def division(one: Value, two: Value) -> Value:
+    """A quotient: whole numbers of few bytes give float32, and others float64."""
     if one.dtype.kind in "iu" and one.dtype.itemsize < 4:
         return np.true_divide(one, two, dtype=np.float32)
     return one / two
 
 
-def _whole_division(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    def divide(one: Value, two: Value) -> Value:
-        if one.dtype.kind in "iu" and not (two.all() if type(two) is np.ndarray else two):
-            raise InvalidArgumentError("Integer division by zero")
-        return function(one, two)
-
-    divide.__name__ = function.__name__
-    return divide
+def refuse_zero(one: Value, two: Value) -> None:
+    """Raise InvalidArgumentError if a whole number would be divided by 0."""
+    if one.dtype.kind in "iu" and np.size(one) and not (two if type(two) is int else np.all(two)):
+        raise InvalidArgumentError("Integer division by zero")
 
 
-def _powered(one: Value, two: Value) -> Value:
-    if one.dtype.kind == "i" and np.any(two < 0):
+def floor_division(one: Value, two: Value) -> Value:
+    if one.dtype.kind in "iu":
+        refuse_zero(one, two)
+        return one // two
+    return np.floor(one / two)  # which is not what NumPy's own does: 1.0 // 0.1 is 10 here
+
+
+def remainder(one: Value, two: Value) -> Value:
+    refuse_zero(one, two)
+    return one % two
+
+
+def powers(one: Value, two: Value) -> Value:
+    if one.dtype.kind == "i" and np.size(one) and np.any(two < 0):
         raise InvalidArgumentError("Integers to negative integer powers are not allowed")
-    return one**two
+    return np.power(one, two)  # the operator takes roots of some, which -inf has not
 
 
-def _multiplied_matrices(one: Value, two: Value) -> Value:
+def matrix_product(one: Value, two: Value) -> Value:
     if np.ndim(one) < 2 or np.ndim(two) < 2:
         raise InvalidArgumentError(
             f"matrices have at least 2 dimensions, not {np.ndim(one)} and {np.ndim(two)}; "
@@ -136,37 +160,44 @@ def _multiplied_matrices(one: Value, two: Value) -> Value:
     return np.matmul(one, two)
 
 
-_NUMBERS = "iufcV"  # V: bfloat16
-_REAL = "iufV"
-add = Operator(operator.add, _NUMBERS + "O")
-subtract = Operator(operator.sub, _NUMBERS)
-multiply = Operator(operator.mul, _NUMBERS)
-divide = Operator(_divided, _NUMBERS)
-floor_divide = Operator(_whole_division(operator.floordiv), _REAL)
-floor_mod = Operator(_whole_division(operator.mod), _REAL)
-power = Operator(_powered, _NUMBERS, of_own="fc")
-matmul = Operator(_multiplied_matrices, _NUMBERS, of_own="")
-bit_and = Operator(operator.and_, "biu")
-bit_or = Operator(operator.or_, "biu")
-bit_xor = Operator(operator.xor, "biu")
-less = Operator(operator.lt, _REAL)
-less_equal = Operator(operator.le, _REAL)
-greater = Operator(operator.gt, _REAL)
-greater_equal = Operator(operator.ge, _REAL)
-equal = Operator(operator.eq, "biufcVO")
-not_equal = Operator(operator.ne, "biufcVO")
+SIGNED = frozenset({"int8", "int16", "int32", "int64"})
+INTS = SIGNED | {"uint8", "uint16", "uint32", "uint64"}
+FLOATS = frozenset({"float16", "bfloat16", "float32", "float64"})
+COMPLEX = frozenset({"complex64", "complex128"})
+BOOL, STRING = frozenset({"bool"}), frozenset({"string"})
+REAL, SIGNED_NUMBERS = INTS | FLOATS, SIGNED | FLOATS | COMPLEX
+NUMBERS = REAL | COMPLEX
+ANY = NUMBERS | BOOL | STRING
+
+add = Operator(operator.add, NUMBERS | STRING)
+subtract = Operator(operator.sub, NUMBERS)
+multiply = Operator(operator.mul, NUMBERS | BOOL)
+divide = Operator(division, NUMBERS)
+floor_divide = Operator(floor_division, REAL)
+floor_mod = Operator(remainder, REAL)
+power = Operator(powers, SIGNED_NUMBERS, of_own="fc")
+matmul = Operator(matrix_product, NUMBERS, of_own="")
+bit_and = Operator(operator.and_, BOOL | INTS)
+bit_or = Operator(operator.or_, BOOL | INTS)
+bit_xor = Operator(operator.xor, BOOL | INTS)
+less = Operator(operator.lt, REAL)
+less_equal = Operator(operator.le, REAL)
+greater = Operator(operator.gt, REAL)
+greater_equal = Operator(operator.ge, REAL)
+equal = Operator(operator.eq, ANY)
+not_equal = Operator(operator.ne, ANY)
 
 
 def negative(value: Value) -> Value:
-    _check(value, frozenset("ifcV"), operator.neg)
+    check_dtype(value, SIGNED_NUMBERS, operator.neg)
     return as_value(run_quietly(operator.neg, value))
 
 
 def invert(value: Value) -> Value:
-    _check(value, frozenset("biu"), operator.invert)
+    check_dtype(value, BOOL | INTS, operator.invert)
     return as_value(~value)
 
 
 def absolute(value: Value) -> Value:
-    _check(value, frozenset("ifcV"), abs)
+    check_dtype(value, SIGNED_NUMBERS, abs)
     return as_value(run_quietly(abs, value))

@@ -135,19 +135,42 @@ def string_array(items: Sequence[bytes], shape: Any = None) -> Any:
     return array if shape is None else array.reshape(shape)
 
 
+def zero_of(dtype: DType) -> Value:
+    """What tensors of a dtype are filled with: 0, False or an empty string."""
+    return b"" if dtype is _STRING else dtype.storage.type(0)
+
+
 def ints_of(given: Any) -> tuple[int, ...]:
-    """Whole numbers that stand for sizes, axes or repetitions, however they were given."""
-    if isinstance(given, int):
+    """Whole numbers that stand for sizes, axes or repetitions, however they were given.
+
+    Raises:
+        DtypeError: They are no whole numbers.
+    """
+    if type(given) is int:
         return (given,)
     if isinstance(given, list | tuple):
-        return tuple(int(each) for each in given)
+        return tuple(map(int_of, given))
     value = value_of(list(given) if hasattr(given, "as_list") else given)
-    return tuple(int(each) for each in np.atleast_1d(value)) if np.size(value) else ()
+    if np.size(value) == 0:
+        return ()
+    _check_whole(value)
+    return tuple(np.ravel(value).tolist())
 
 
 def int_of(given: Any) -> int:
     """A single whole number, such as an axis."""
-    return given if type(given) is int else int(value_of(given))
+    if type(given) is int:
+        return given
+    value = value_of(given)
+    _check_whole(value)
+    if np.size(value) != 1:
+        raise InvalidArgumentError(f"a single whole number is needed, not {given!r:.80}")
+    return int(np.ravel(value)[0])
+
+
+def _check_whole(value: Value) -> None:
+    if dtype_of(value).name not in ("int32", "int64", "int16", "uint16", "uint8", "int8"):
+        raise DtypeError(f"whole numbers are needed here, not {dtype_of(value).name}; use tf.cast")
 
 
 def _as(given: Any, dtype: DType) -> Value:

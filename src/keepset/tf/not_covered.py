@@ -2,34 +2,80 @@
 
 from __future__ import annotations
 
+import difflib
+import sys
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 from keepset.errors import NotCoveredError
 
-_HINTS = {
-    "keras": "build models with the framework that you train with; it takes data sets as they are",
-    "function": "plain functions are called as they are",
-    "nn": "build models with the framework that you train with",
-    "math": "use NumPy, which works on tensors",
-    "linalg": "use numpy.linalg, which works on tensors",
-    "signal": "use numpy.fft or scipy.signal, which work on tensors",
+_OTHER_FRAMEWORK = "build models with the framework that you train with"
+_HINTS: Final = {
+    "GradientTape": "compute gradients with the framework that you train with",
+    "Graph": "functions run as they are, and there are no graphs",
+    "Module": _OTHER_FRAMEWORK,
+    "Session": "call .numpy() on a tensor",
+    "TensorArray": "append to a list and use tf.stack",
     "distribute": "use shard(), one shard for each worker",
+    "feature_column": "use map() with tf.one_hot or a tf.lookup table",
+    "get_concrete_function": "call the function",
+    "gradients": "compute gradients with the framework that you train with",
+    "keras": f"{_OTHER_FRAMEWORK}; it takes datasets through to_torch(), to_jax() or to_tf()",
+    "layers": _OTHER_FRAMEWORK,
+    "losses": _OTHER_FRAMEWORK,
     "make_batched_features_dataset": "use TFRecordDataset(...).parse_example(features).batch(...)",
+    "metrics": _OTHER_FRAMEWORK,
+    "optimizers": _OTHER_FRAMEWORK,
+    "placeholder": "functions run as they are: pass the value itself",
+    "profiler": "use Dataset.explain() or cProfile",
+    "queue": "use queue.Queue",
+    "raw_ops": "use the function of tf that the operation stands for",
+    "saved_model": _OTHER_FRAMEWORK,
     "service": "use shard() and snapshot(), which several processes may use at once",
+    "summary": "use the logging of the framework that you train with",
+    "tpu": _OTHER_FRAMEWORK,
 }
 
 
-def not_covered(module: str) -> Callable[[str], NoReturn]:
-    """The ``__getattr__`` of a module that has some of TensorFlow's names."""
+def not_covered(module: str) -> Callable[[str], Any]:
+    """The ``__getattr__`` of a module that has some of TensorFlow's names.
 
-    def refuse(name: str) -> Any:
-        if name.startswith("__"):
+    Args:
+        module: Its public name, such as ``tf.data``.
+    """
+
+    def refuse(name: str) -> NoReturn:
+        # Names of Python's own are asked for by pickle, inspect and doctest.
+        if name.startswith("_"):
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        hint = _HINTS.get(name, "use NumPy, or TensorFlow itself, in its place")
         raise NotCoveredError(
             f"{module}.{name} is not part of keepset.tf, which covers TensorFlow's data side: "
-            f"{hint}; docs/guide/keepset-tf.md lists what there is"
+            f"{_hint(module, name)}; docs/guide/keepset-tf.md lists what there is"
         )
 
     return refuse
+
+
+def _hint(module: str, name: str) -> str:
+    """What is known about a name, or the names that are like it."""
+    if name in _HINTS:
+        return _HINTS[name]
+    here = _names(module)
+    near = [f"{module}.{each}" for each in difflib.get_close_matches(name, here, 2, 0.75)]
+    elsewhere = [each for each in ("tf", *_MODULES) if each != module and name in _names(each)]
+    found = [f"{each}.{name}" for each in elsewhere] + near
+    if found:
+        return f"use {' or '.join(found[:2])}"
+    if module == "tf.nn" or module.startswith("tf.nn."):
+        return _OTHER_FRAMEWORK
+    return "use NumPy on x.numpy(), or TensorFlow itself, in its place"
+
+
+_NAMES: Final = "math linalg bitwise nn strings io image random nest"
+_MODULES: Final = tuple(f"tf.{name}" for name in _NAMES.split())
+
+
+def _names(module: str) -> list[str]:
+    """The public names of a module, if it has been imported."""
+    found = sys.modules.get("keepset." + module)
+    return list(getattr(found, "__all__", ()))

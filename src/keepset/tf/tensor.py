@@ -17,7 +17,8 @@ from keepset.tf.quiet import run_in_context
 from keepset.tf.shapes import TensorShape
 
 
-def _binary(run: arithmetic.Operator) -> Callable[[Any, Any], Any]:
+def binary(run: arithmetic.Operator) -> Callable[[Any, Any], Any]:
+    """A method of tensors that does what an operator does."""
     function, scalars = run.function, run.scalars
     beside_int, beside_float = run.as_they_are[int], run.as_they_are[float]
 
@@ -67,7 +68,7 @@ def _reflected(run: arithmetic.Operator) -> Callable[[Any, Any], Any]:
     return backward
 
 
-_equal, _not_equal = _binary(arithmetic.equal), _binary(arithmetic.not_equal)
+_equal, _not_equal = binary(arithmetic.equal), binary(arithmetic.not_equal)
 
 
 def _compared(compare: Callable[[Any, Any], Any], self: Any, other: Any, otherwise: bool) -> Any:
@@ -178,20 +179,20 @@ class Tensor(Holder):
     def __index__(self) -> int:
         return operator.index(_single(self._value))
 
-    __add__, __radd__ = _binary(arithmetic.add), _reflected(arithmetic.add)
-    __sub__, __rsub__ = _binary(arithmetic.subtract), _reflected(arithmetic.subtract)
-    __mul__, __rmul__ = _binary(arithmetic.multiply), _reflected(arithmetic.multiply)
-    __truediv__, __rtruediv__ = _binary(arithmetic.divide), _reflected(arithmetic.divide)
-    __floordiv__ = _binary(arithmetic.floor_divide)
+    __add__, __radd__ = binary(arithmetic.add), _reflected(arithmetic.add)
+    __sub__, __rsub__ = binary(arithmetic.subtract), _reflected(arithmetic.subtract)
+    __mul__, __rmul__ = binary(arithmetic.multiply), _reflected(arithmetic.multiply)
+    __truediv__, __rtruediv__ = binary(arithmetic.divide), _reflected(arithmetic.divide)
+    __floordiv__ = binary(arithmetic.floor_divide)
     __rfloordiv__ = _reflected(arithmetic.floor_divide)
-    __mod__, __rmod__ = _binary(arithmetic.floor_mod), _reflected(arithmetic.floor_mod)
-    __pow__, __rpow__ = _binary(arithmetic.power), _reflected(arithmetic.power)
-    __matmul__, __rmatmul__ = _binary(arithmetic.matmul), _reflected(arithmetic.matmul)
-    __and__, __rand__ = _binary(arithmetic.bit_and), _reflected(arithmetic.bit_and)
-    __or__, __ror__ = _binary(arithmetic.bit_or), _reflected(arithmetic.bit_or)
-    __xor__, __rxor__ = _binary(arithmetic.bit_xor), _reflected(arithmetic.bit_xor)
-    __lt__, __le__ = _binary(arithmetic.less), _binary(arithmetic.less_equal)
-    __gt__, __ge__ = _binary(arithmetic.greater), _binary(arithmetic.greater_equal)
+    __mod__, __rmod__ = binary(arithmetic.floor_mod), _reflected(arithmetic.floor_mod)
+    __pow__, __rpow__ = binary(arithmetic.power), _reflected(arithmetic.power)
+    __matmul__, __rmatmul__ = binary(arithmetic.matmul), _reflected(arithmetic.matmul)
+    __and__, __rand__ = binary(arithmetic.bit_and), _reflected(arithmetic.bit_and)
+    __or__, __ror__ = binary(arithmetic.bit_or), _reflected(arithmetic.bit_or)
+    __xor__, __rxor__ = binary(arithmetic.bit_xor), _reflected(arithmetic.bit_xor)
+    __lt__, __le__ = binary(arithmetic.less), binary(arithmetic.less_equal)
+    __gt__, __ge__ = binary(arithmetic.greater), binary(arithmetic.greater_equal)
 
     def __eq__(self, other: object) -> Any:
         return False if other is None else _compared(_equal, self, other, False)
@@ -287,4 +288,12 @@ def _no_attribute(name: str) -> str:
     return message
 
 
-__all__ = ["InvalidArgumentError", "Reference", "Tensor", "array_of", "tensor", "wrapped"]
+__all__ = [
+    "InvalidArgumentError",
+    "Reference",
+    "Tensor",
+    "array_of",
+    "binary",
+    "tensor",
+    "wrapped",
+]

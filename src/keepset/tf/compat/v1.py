@@ -1,10 +1,58 @@
-"""``tf.compat.v1``: only its data side, which is that of today."""
+"""``tf.compat.v1``: its data side, which is that of today, and older names of functions."""
 
 from __future__ import annotations
 
-from keepset.tf import data
-from keepset.tf.not_covered import not_covered
+from collections.abc import Callable
+from typing import Any
 
-__all__ = ["data"]
+from keepset.tf import data, debugging
+from keepset.tf.arrays import cast
+from keepset.tf.functions import py_func
+from keepset.tf.not_covered import not_covered
+from keepset.tf.printing import get_logger
+from keepset.tf.tensor import Tensor
+
+
+def _cast_to(dtype: str, name: str) -> Callable[..., Tensor]:
+    def convert(x: Any, name: str | None = None) -> Tensor:
+        return cast(x, dtype)
+
+    convert.__name__ = convert.__qualname__ = name
+    convert.__doc__ = f"As ``tf.cast`` to {dtype}."
+    return convert
+
+
+to_bfloat16 = _cast_to("bfloat16", "to_bfloat16")
+to_complex64 = _cast_to("complex64", "to_complex64")
+to_complex128 = _cast_to("complex128", "to_complex128")
+to_double = _cast_to("float64", "to_double")
+to_float = _cast_to("float32", "to_float")
+to_int32 = _cast_to("int32", "to_int32")
+to_int64 = _cast_to("int64", "to_int64")
+
+
+def enable_eager_execution(*args: Any, **kwargs: Any) -> None:
+    """Nothing: there are no graphs here."""
+
+
+def enable_v2_behavior() -> None:
+    """Nothing: there is no other behaviour here."""
+
+
+__all__ = [
+    "data",
+    "debugging",
+    "enable_eager_execution",
+    "enable_v2_behavior",
+    "get_logger",
+    "py_func",
+    "to_bfloat16",
+    "to_complex64",
+    "to_complex128",
+    "to_double",
+    "to_float",
+    "to_int32",
+    "to_int64",
+]
 
 __getattr__ = not_covered("tf.compat.v1")
