@@ -14,7 +14,7 @@ from keepset.core.dtypes import as_dtype, storage_dtype
 from keepset.errors import ElementError, MissingExtraError
 from keepset.tf.elements import untensored
 from keepset.tf.not_covered import not_covered
-from keepset.tf.random import uniform
+from keepset.tf.random.stateful import uniform
 from keepset.tf.tensor import Tensor, array_of
 from keepset.tf.tensor import wrapped as viewed
 
