@@ -103,7 +103,9 @@ def gamma(
     each = np.broadcast_to(alphas, np.broadcast_shapes(np.shape(alphas), np.shape(betas)))
     sizes = _sizes_around(shape, each, inner)
     found = _for_each(rejection.gamma, source, "RandomGamma", sizes, each, wanted)
-    least = np.finfo(np.float32).tiny if wanted.name == "bfloat16" else np.finfo(wanted.storage).tiny
+    least = (
+        np.finfo(np.float32).tiny if wanted.name == "bfloat16" else np.finfo(wanted.storage).tiny
+    )
     made = run_quietly(np.divide, cast_numbers(found, wanted.storage), betas)
     return wrapped(np.maximum(made, wanted.storage.type(least)))
 
@@ -180,4 +182,3 @@ def check_algorithm(alg: Any) -> None:
     text = str(name).strip().lower().replace("-", "").replace("_", "")
     if text not in ("philox", "autoselect", "1", "3", "none"):
         raise InvalidArgumentError(f"the algorithm {name!r} is not there; choose 'philox'")
-
