@@ -8,6 +8,7 @@ import numpy as np
 
 from keepset.errors import DtypeError, InvalidArgumentError
 from keepset.tf.conversion import Value, dtype_of, int_of, ints_of, value_of
+from keepset.tf.image.pixels import own_floats
 from keepset.tf.tensor import Tensor, wrapped
 
 _COLORS = np.array(
@@ -114,7 +115,7 @@ def draw_bounding_boxes(images: Any, boxes: Any, colors: Any, name: str | None =
         boxes: For each image boxes of a top, left, bottom and right, from 0 to 1.
         colors: Rows of channels, which the boxes take in turn; None for ten usual colors.
     """
-    pixels, corners = value_of(images), value_of(boxes, "float32")
+    pixels, corners = own_floats(images)._value, value_of(boxes, "float32")
     if dtype_of(pixels).name not in ("float32", "float16"):
         raise InvalidArgumentError(
             f"boxes are drawn in floats, not in {dtype_of(pixels).name}; "

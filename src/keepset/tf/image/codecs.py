@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from keepset.errors import ElementError, InvalidArgumentError, MissingExtraError
-from keepset.tf.conversion import dtype_of, int_of, ints_of, value_of
+from keepset.tf.conversion import Holder, dtype_of, int_of, ints_of, value_of
 from keepset.tf.dtype import DType, as_dtype
 from keepset.tf.image.cropping import crop_to_bounding_box
 from keepset.tf.image.pixels import converted
@@ -251,7 +251,8 @@ def encode_jpeg(
     name: str | None = None,
 ) -> Tensor:
     """The bytes of a JPEG of an image of uint8 and of 1 or 3 channels."""
-    pixels = value_of(image)
+    # TensorFlow casts what is no tensor.
+    pixels = value_of(image) if isinstance(image, Holder) else value_of(image, _UINT8)
     _check_encodable(pixels, (_UINT8,), (1, 3))
     if not 0 <= int_of(quality) <= 100:
         raise InvalidArgumentError(f"quality must be in [0,100], got {quality}")

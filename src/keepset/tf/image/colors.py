@@ -10,7 +10,7 @@ import numpy as np
 from keepset.errors import InvalidArgumentError
 from keepset.tf.conversion import dtype_of
 from keepset.tf.dtype import as_dtype
-from keepset.tf.image.pixels import converted, numbers_of, rgb_of
+from keepset.tf.image.pixels import converted, numbers_of, own_floats, rgb_of
 from keepset.tf.quiet import quietly
 from keepset.tf.tensor import Tensor, wrapped
 
@@ -108,14 +108,14 @@ def shades(hue: Any) -> Any:
 @quietly
 def rgb_to_hsv(images: Any, name: str | None = None) -> Tensor:
     """Hue, saturation and value out of RGB, all from 0 to 1."""
-    hue, highest, chroma = hue_and_chroma(rgb_of(images))
+    hue, highest, chroma = hue_and_chroma(rgb_of(own_floats(images)))
     saturation = np.where(highest > 0, chroma / highest, highest.dtype.type(0))
     return wrapped(np.stack([hue, saturation, highest], axis=-1))
 
 
 def hsv_to_rgb(images: Any, name: str | None = None) -> Tensor:
     """RGB out of hue, saturation and value."""
-    values = rgb_of(images)
+    values = rgb_of(own_floats(images))
     saturation, highest = values[..., 1:2], values[..., 2:3]
     one = values.dtype.type(1)
     return wrapped((one - saturation + saturation * shades(values[..., 0])) * highest)

@@ -83,9 +83,10 @@ def resize_with_crop_or_pad(image: Any, target_height: Any, target_width: Any) -
 
 def central_crop(image: Any, central_fraction: Any) -> Tensor:
     """The middle of images: a fraction of their height and of their width."""
-    pixels, fraction = image_of(image), float(value_of(central_fraction))
-    if isinstance(central_fraction, float):
-        fraction = central_fraction
+    pixels = image_of(image)
+    # A tensor's number is narrower than one of Python's, and so is what TensorFlow computes.
+    is_own = isinstance(central_fraction, float | int)
+    fraction = central_fraction if is_own else value_of(central_fraction)
     if not 0 < fraction <= 1:
         raise InvalidArgumentError(f"central_fraction must be within (0, 1], not {fraction}")
     height, width = pixels.shape[-3:-1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,15 @@ from keepset.tf.random.philox import Stream, stream_of_seed
 from keepset.tf.random.shapes import seeds_of
 from keepset.tf.random.stateful import operation_stream
 from keepset.tf.tensor import Tensor
+
+
+class DistortedBox(NamedTuple):
+    """Where a box begins, its size, and the box as parts of the image."""
+
+    begin: Tensor
+    size: Tensor
+    bboxes: Tensor
+
 
 _Box = tuple[int, int, int, int]
 _WORDS = 2**32
@@ -30,7 +39,7 @@ def sample_distorted_bounding_box(
     max_attempts: Any = None,
     use_image_if_no_bounding_boxes: Any = None,
     name: str | None = None,
-) -> tuple[Tensor, Tensor, Tensor]:
+) -> DistortedBox:
     """A box at random, of a random size, which holds enough of an object.
 
     Args:
@@ -61,7 +70,7 @@ def stateless_sample_distorted_bounding_box(
     max_attempts: Any = None,
     use_image_if_no_bounding_boxes: Any = None,
     name: str | None = None,
-) -> tuple[Tensor, Tensor, Tensor]:
+) -> DistortedBox:
     """The same with TensorFlow's box for a seed of two numbers."""
     choice = _Choice(aspect_ratio_range, area_range, max_attempts, use_image_if_no_bounding_boxes)
     stream = stream_of_seed(*seeds_of(seed))
@@ -107,7 +116,7 @@ class _Choice:
 
     def box(
         self, stream: Stream, image_size: Any, bounding_boxes: Any, min_object_covered: Any
-    ) -> tuple[Tensor, Tensor, Tensor]:
+    ) -> DistortedBox:
         sizes = value_of(image_size)
         if np.shape(sizes) != (3,):
             raise InvalidArgumentError(f"image_size must contain 3 elements, not {image_size}")
@@ -196,14 +205,18 @@ def _covers(box: _Box, objects: list[_Box], part: Any) -> bool:
     return False
 
 
-def _slice_of(box: _Box, height: int, width: int, dtype: Any) -> tuple[Tensor, Tensor, Tensor]:
+def _slice_of(box: _Box, height: int, width: int, dtype: Any) -> DistortedBox:
     top, left, bottom, right = box
     ends = np.array([height, width] * 2, np.float32)
-    return (
+    return DistortedBox(
         Tensor(np.array([top, left, 0], dtype)),
         Tensor(np.array([bottom - top, right - left, -1], dtype)),
         Tensor((np.array(box, np.float32) / ends).reshape(1, 1, 4)),
     )
 
 
-__all__ = ["sample_distorted_bounding_box", "stateless_sample_distorted_bounding_box"]
+__all__ = [
+    "DistortedBox",
+    "sample_distorted_bounding_box",
+    "stateless_sample_distorted_bounding_box",
+]

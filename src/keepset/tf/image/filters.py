@@ -52,6 +52,11 @@ def sobel_edges(image: Any) -> Tensor:
 def total_variation(images: Any, name: str | None = None) -> Tensor:
     """The sum of how much pixels differ from those next to them, for each image."""
     pixels = image_of(images)
+    if pixels.dtype.kind not in "if":
+        raise DtypeError(
+            f"differences have signs, which {dtype_of(pixels).name} has not; "
+            "use tf.image.convert_image_dtype(image, tf.float32)"
+        )
     down = np.abs(np.diff(pixels, axis=-3)).sum(_AXES, dtype=pixels.dtype)
     right = np.abs(np.diff(pixels, axis=-2)).sum(_AXES, dtype=pixels.dtype)
     return wrapped(down + right)
@@ -84,8 +89,8 @@ def extract_patches(
         ]
         pixels = np.pad(pixels, [(0, 0), *around, (0, 0)])
     if pixels.shape[1] < reach[0] or pixels.shape[2] < reach[1]:
-        return wrapped(
-            np.zeros((len(pixels), 0, 0, height * width * pixels.shape[3]), pixels.dtype)
+        raise InvalidArgumentError(
+            f"patches of {reach} do not fit into images of {pixels.shape[1:3]}; pass smaller sizes"
         )
     windows = np.lib.stride_tricks.sliding_window_view(pixels, reach, axis=(1, 2))
     picked = windows[:, ::down, ::right, :, ::far, ::wide].transpose(0, 1, 2, 4, 5, 3)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from keepset.errors import DtypeError, InvalidArgumentError
-from keepset.tf.conversion import Value, cast_numbers, dtype_of, value_of
+from keepset.tf.conversion import Holder, Value, cast_numbers, dtype_of, value_of
 from keepset.tf.dtype import DType, as_dtype
 from keepset.tf.quiet import run_quietly
 from keepset.tf.tensor import Tensor, wrapped
@@ -45,11 +45,16 @@ def numbers_of(given: Any) -> Value:
     return value
 
 
+def own_floats(given: Any) -> Any:
+    """What is no tensor as float32, into which some functions of TensorFlow convert it."""
+    return given if isinstance(given, Holder) else Tensor(value_of(given, _FLOAT32))
+
+
 def rgb_of(given: Any) -> Value:
     """The array of images of three channels, in floats."""
     value = numbers_of(given)
     if not dtype_of(value).is_floating:
-        raise InvalidArgumentError(
+        raise DtypeError(
             f"colors are floats here, not {dtype_of(value).name}; "
             "use tf.image.convert_image_dtype(image, tf.float32)"
         )
@@ -76,7 +81,7 @@ def convert_image_dtype(
         >>> tf.image.convert_image_dtype(tf.constant([0, 51, 255], tf.uint8), tf.float32).numpy()
         array([0. , 0.2, 1. ], dtype=float32)
     """
-    return wrapped(converted(numbers_of(image), as_dtype(dtype), saturate))
+    return wrapped(converted(value_of(image), as_dtype(dtype), saturate))
 
 
 def converted(value: Value, wanted: DType, saturate: bool = False) -> Value:

@@ -1,4 +1,4 @@
-"""Distributions: numbers of a kind from the words of a stream, as TensorFlow computes them on a CPU."""
+"""Distributions: numbers of a kind from the words of a stream, as TensorFlow makes them."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def stateless(seed: Any, alg: Any = "auto_select") -> Source:
 def uniform(
     source: Source, shape: Any, low: Any, high: Any, dtype: Any, full: bool = False
 ) -> Tensor:
-    """Numbers from ``low`` up to ``high``; of all their bits if ``full`` allows it and both are None."""
+    """Numbers from ``low`` up to ``high``; of all bits if ``full`` and both are None."""
     wanted = dtype_among(dtype, (*FLOATS, *SIGNED, *(UNSIGNED if full else ())))
     sizes = shape_of(shape)
     count = size_of(sizes)

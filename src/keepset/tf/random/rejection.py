@@ -1,4 +1,4 @@
-"""Rejection: distributions that draw again until a number fits, each number from words of its own."""
+"""Rejection: distributions that draw again until a number fits, each from words of its own."""
 
 from __future__ import annotations
 

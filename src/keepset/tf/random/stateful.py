@@ -1,4 +1,4 @@
-"""The functions of ``tf.random`` itself: operations that go on where they were, after ``set_seed``."""
+"""The functions of ``tf.random`` itself: operations that go on where they were."""
 
 from __future__ import annotations
 
