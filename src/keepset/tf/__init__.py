@@ -20,6 +20,7 @@ from keepset.core.ragged import Ragged as RaggedTensor
 from keepset.core.sparse import Sparse as SparseTensor
 from keepset.core.spec import RaggedTensorSpec, SparseTensorSpec, TensorSpec
 from keepset.tf import (
+    audio,
     compat,
     data,
     dtypes,
@@ -28,6 +29,7 @@ from keepset.tf import (
     io,
     nest,
     random,
+    signal,
     strings,
     train,
 )
@@ -124,6 +126,7 @@ __all__ = [
     "argmax",
     "argmin",
     "as_dtype",
+    "audio",
     "bfloat16",
     "bool",
     "cast",
@@ -185,6 +188,7 @@ __all__ = [
     "reduce_sum",
     "reshape",
     "shape",
+    "signal",
     "size",
     "square",
     "squeeze",

@@ -13,7 +13,6 @@ _HINTS = {
     "nn": "build models with the framework that you train with",
     "math": "use NumPy, which works on tensors",
     "linalg": "use numpy.linalg, which works on tensors",
-    "signal": "use numpy.fft or scipy.signal, which work on tensors",
     "lookup": "use a dict in the function that you pass to map",
     "distribute": "use shard(), one shard for each worker",
     "make_batched_features_dataset": "use TFRecordDataset(...).parse_example(features).batch(...)",

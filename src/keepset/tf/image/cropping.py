@@ -61,8 +61,8 @@ def _padded(pixels: Value, top: int, left: int, height: int, width: int) -> Valu
         raise InvalidArgumentError(f"offsets must be >= 0, not {top}, {left}")
     if min(below, right) < 0:
         raise InvalidArgumentError(
-            f"height and width must be <= target - offset: the image has {sizes}, and there is room "
-            f"for {height - top} and {width - left}; use resize_with_crop_or_pad"
+            f"height and width must be <= target - offset: the image has {sizes}, and there is "
+            f"room for {height - top} and {width - left}; use resize_with_crop_or_pad"
         )
     batch = [(0, 0)] * (pixels.ndim - 3)
     return np.pad(pixels, [*batch, (top, below), (left, right), (0, 0)])
