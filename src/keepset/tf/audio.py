@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from keepset.errors import InvalidArgumentError
+from keepset.errors import DtypeError, InvalidArgumentError
 from keepset.tf.conversion import dtype_of, int_of, value_of
 from keepset.tf.not_covered import not_covered
 from keepset.tf.tensor import Tensor
@@ -50,7 +50,8 @@ def decode_wav(
     """
     data = value_of(contents)
     if type(data) is not bytes:
-        raise InvalidArgumentError(
+        kind = InvalidArgumentError if data.dtype.kind == "O" else DtypeError
+        raise kind(
             f"contents must be the bytes of one file, not {dtype_of(data).name} of "
             f"{list(np.shape(data))}; tf.io.read_file reads them"
         )

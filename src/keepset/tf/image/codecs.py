@@ -92,7 +92,8 @@ def _own_mode(image: Any) -> str:
     """The channels that a file has."""
     if image.mode == "P":
         return "RGBA" if "transparency" in image.info and image.format == "PNG" else "RGB"
-    return {"1": "L", "CMYK": "RGB", "YCbCr": "RGB", "I;16": "L"}.get(image.mode, image.mode)
+    mode = str(image.mode)
+    return {"1": "L", "CMYK": "RGB", "YCbCr": "RGB", "I;16": "L"}.get(mode, mode)
 
 
 def _decoded(contents: Any, channels: Any, dtype: DType = _UINT8, ratio: int = 1) -> Tensor:

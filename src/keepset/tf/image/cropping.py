@@ -76,9 +76,10 @@ def resize_with_crop_or_pad(image: Any, target_height: Any, target_width: Any) -
         raise InvalidArgumentError(f"target_height and target_width must be > 0, not {target}")
     old = pixels.shape[-3:-1]
     more = [new - size for new, size in zip(target, old, strict=True)]
-    inner = [min(new, size) for new, size in zip(target, old, strict=True)]
-    cropped = _cropped(pixels, *(max(-each // 2, 0) for each in more), *inner)
-    return wrapped(_padded(cropped, *(max(each // 2, 0) for each in more), *target))
+    inner = min(target[0], old[0]), min(target[1], old[1])
+    top, left = (max(-each // 2, 0) for each in more)
+    above, before = (max(each // 2, 0) for each in more)
+    return wrapped(_padded(_cropped(pixels, top, left, *inner), above, before, *target))
 
 
 def central_crop(image: Any, central_fraction: Any) -> Tensor:

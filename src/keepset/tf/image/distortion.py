@@ -170,13 +170,13 @@ def _tried(height: int, width: int, areas: Any, aspect: Any, words: _Words) -> _
     rows, highest = (int(np.rint(np.sqrt(each / aspect))) for each in (least, most))
     if wide(highest) > width:
         highest = int((width + 0.5 - 1e-7) / aspect)
-        highest -= wide(highest) > width
+        highest -= int(wide(highest) > width)
     highest = min(highest, height)
     rows = min(rows, highest)
     if rows < highest:
         rows += words.below(highest - rows + 1)
-    rows += wide(rows) * rows < least
-    rows -= wide(rows) * rows > most
+    rows += int(wide(rows) * rows < least)
+    rows -= int(wide(rows) * rows > most)
     columns = wide(rows)
     if not least <= rows * columns <= most or not (0 < columns <= width and 0 < rows <= height):
         return None

@@ -156,11 +156,11 @@ def resize_with_pad(
     wide = np.array(target, np.float32)
     exact = old / np.max(old / wide)
     inner = np.floor(exact).astype(int).tolist()
-    before = np.maximum(np.floor((wide - exact) / 2), 0).astype(int).tolist()
+    above, before = np.maximum(np.floor((wide - exact) / 2), 0).astype(int).tolist()
     if min(inner) <= 0:
         raise InvalidArgumentError(f"output dimensions must be positive, not {inner}")
     made = resized(pixels, (inner[0], inner[1]), method, antialias)
-    return pad_to_bounding_box(Tensor(made), *before, *target)
+    return pad_to_bounding_box(Tensor(made), above, before, *target)
 
 
 def _targets(height: Any, width: Any) -> tuple[int, int]:

@@ -19,7 +19,7 @@ UNSIGNED = as_dtype("uint32"), as_dtype("uint64")
 def shape_of(given: Any) -> tuple[int, ...]:
     """The sizes that a vector of whole numbers stands for."""
     if isinstance(given, int) or (isinstance(given, Holder) and np.ndim(given._value) == 0):
-        raise InvalidArgumentError(f"shape must be a vector, not {given}; pass [{int(given)}]")
+        raise InvalidArgumentError(f"shape must be a vector, not {given}; pass a list of sizes")
     value = value_of(given)
     if np.size(value) == 0:
         return ()

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from keepset.errors import InvalidArgumentError
+from keepset.errors import DtypeError, InvalidArgumentError
 from keepset.tf.conversion import Holder, Value, dtype_of, ints_of, value_of
 from keepset.tf.tensor import Tensor, wrapped
 
 _REAL = {np.dtype(np.complex64): np.float32, np.dtype(np.complex128): np.float64}
-_COMPLEX = {np.dtype(real): number.type for number, real in _REAL.items()}
+_COMPLEX = {np.dtype(np.float32): np.complex64, np.dtype(np.float64): np.complex128}
 
 
 def _of_dtypes(given: Any, preferred: str, allowed: Any, rank: int) -> Value:
@@ -68,7 +68,7 @@ def _lengths(given: Any, rank: int) -> tuple[int, ...] | None:
         return None
     sizes = ints_of(value_of(given, "int32"))
     if np.ndim(value_of(given, "int32")) != 1 or len(sizes) != rank or min(sizes) < 0:
-        raise InvalidArgumentError(
+        raise DtypeError(
             f"fft_length must be a vector of {rank} sizes, as in [256], not {given!r:.60}"
         )
     return sizes

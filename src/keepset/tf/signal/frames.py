@@ -46,7 +46,7 @@ def frame(
         filler = value_of(pad_value, dtype_of(value))
         value = _with_end(value, length, step, place, filler)
     if value.shape[place] < length or length == 0:
-        sizes = value.shape[:place] + (0, length) + value.shape[place + 1 :]
+        sizes = (*value.shape[:place], 0, length, *value.shape[place + 1 :])
         return wrapped(np.zeros(sizes, value.dtype))
     windows = np.lib.stride_tricks.sliding_window_view(value, length, axis=place)
     picked = np.take(windows, np.arange(0, windows.shape[place], step), axis=place)
@@ -166,6 +166,11 @@ def stft(
     """
     frames = frame(signals, frame_length, frame_step, pad_end)
     size = _transform_size(frame_length, fft_length)
+    if not frames.shape[-2] and frames.shape[-1] < size:
+        raise InvalidArgumentError(
+            f"signals of {np.shape(value_of(signals))[-1]} samples have no frame of "
+            f"{frames.shape[-1]}; pass pad_end=True or a smaller frame_length"
+        )
     return rfft(_seen_through(window_fn, frames, frame_length), [size])  # type: ignore[no-any-return]
 
 

@@ -44,7 +44,8 @@ def linear_to_mel_weight_matrix(
         raise InvalidArgumentError(f"dtype must be a floating point type, not {wanted.name}")
     # The first frequency, zero, is in no band.
     places = _mel(np.linspace(0, rate / 2, bins)[1:])[:, None]
-    ends = np.linspace(*_mel(np.array(edges)), bands + 2)
+    first, last = _mel(np.array(edges))
+    ends = np.linspace(first, last, bands + 2)
     low, middle, high = ends[:-2], ends[1:-1], ends[2:]
     rising, falling = (places - low) / (middle - low), (high - places) / (high - middle)
     weights = np.maximum(0, np.minimum(rising, falling))
