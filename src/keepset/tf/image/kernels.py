@@ -55,6 +55,9 @@ def area(old: int, new: int) -> Taps:
     width = int(np.max(np.ceil(end) - first))
     wanted = first[:, None] + np.arange(width, dtype=_FLOAT)
     inside = np.minimum(wanted + 1, end[:, None]) - np.maximum(wanted, start[:, None])
+    # An old pixel that is larger than the new one counts fully, without the rounding of its ends.
+    is_larger = (wanted < start[:, None]) & (wanted + 1 > end[:, None])
+    inside = np.where(is_larger, scale, inside)
     weights = np.maximum(inside, _FLOAT(0)) / scale
     return Taps(np.clip(wanted, 0, old - 1).astype(int), weights.astype(_FLOAT))
 

@@ -14,7 +14,10 @@ from keepset.tf.random.philox import Stream
 RESERVED = 256
 _FLOAT64 = as_dtype("float64")
 # The bits behind the point, and those that say that a number is from 1 up to 2.
-_LAYOUTS: dict[str, tuple[Any, int, int]] = {"float16": (np.uint16, 10, 15), "bfloat16": (np.uint16, 7, 127)}
+_LAYOUTS: dict[str, tuple[Any, int, int]] = {
+    "float16": (np.uint16, 10, 15),
+    "bfloat16": (np.uint16, 7, 127),
+}
 _LAYOUTS |= {"float32": (np.uint32, 23, 127), "float64": (np.uint64, 52, 1023)}
 
 
