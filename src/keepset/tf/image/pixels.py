@@ -78,8 +78,8 @@ def convert_image_dtype(
 
     Example:
         >>> import keepset.tf as tf
-        >>> tf.image.convert_image_dtype(tf.constant([0, 51, 255], tf.uint8), tf.float32).numpy()
-        array([0. , 0.2, 1. ], dtype=float32)
+        >>> tf.image.convert_image_dtype(tf.constant([0, 255], tf.uint8), tf.float32).numpy()
+        array([0., 1.], dtype=float32)
     """
     return wrapped(converted(value_of(image), as_dtype(dtype), saturate))
 

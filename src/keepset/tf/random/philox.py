@@ -25,7 +25,7 @@ class Stream:
 
     Example:
         >>> stream_of_seed(1, 2).words(np.arange(1))
-        array([[  65718222, 1325297083, 4072117320, 1480485236]], dtype=uint32)
+        array([[1105988140, 1738052849, 3959391294,  370444179]], dtype=uint32)
     """
 
     key: int

@@ -67,7 +67,7 @@ def set_seed(seed: Any) -> None:
         >>> import keepset.tf as tf
         >>> tf.random.set_seed(5)
         >>> tf.random.uniform([2]).numpy()
-        array([0.6263931 , 0.52987576], dtype=float32)
+        array([0.6263931, 0.5298432], dtype=float32)
         >>> tf.random.set_seed(None)
     """
     number = None if seed is None else int_of(seed)
