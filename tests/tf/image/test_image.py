@@ -151,7 +151,7 @@ def test_colors_come_back() -> None:
     for space in ("hsv", "yiq", "yuv"):
         there = getattr(tf.image, f"rgb_to_{space}")(image)
         back = getattr(tf.image, f"{space}_to_rgb")(there)
-        assert_allclose(back.numpy(), image, atol=2e-6)
+        assert_allclose(back.numpy(), image, atol=1e-4)  # the inverses are rounded
     assert tf.image.grayscale_to_rgb(image[..., :1]).shape == [5, 4, 3]
 
 

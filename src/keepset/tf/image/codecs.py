@@ -132,7 +132,7 @@ def decode_jpeg(
         fancy_upscaling: Of no effect here, as the others that follow.
         try_recover_truncated: A file that is cut off is an error.
         acceptable_fraction: As before.
-        dct_method: The decoder's own.
+        dct_method: That of Pillow, which is TensorFlow's ``INTEGER_ACCURATE``.
         name: Of no effect.
     """
     if channels == 4:
@@ -153,24 +153,29 @@ def decode_png(
 def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Tensor:
     """The pixels of a BMP, as uint8."""
     image = _opened(contents, ("BMP",))
-    own = len(_own_mode(image))
-    if channels not in (0, 1, 3, 4):
-        raise InvalidArgumentError(f"channels must be 0, 1, 3 or 4, not {channels}")
-    if channels and channels != own:
-        raise InvalidArgumentError(
-            f"channels attribute {channels} does not match the {own} of the file; pass 0"
-        )
+    _check_bmp(image, channels)
     return _pixels(image, 0)
+
+
+def _check_bmp(image: Any, channels: int) -> None:
+    if channels not in (0, len(_own_mode(image))):
+        raise InvalidArgumentError(
+            f"channels attribute {channels} does not match the {len(_own_mode(image))} of the "
+            "file; pass 0"
+        )
 
 
 def decode_gif(contents: Any, name: str | None = None) -> Tensor:
     """All pictures of a GIF, one behind the other."""
-    image = _opened(contents, _STILL)
+    return wrapped(_frames(_opened(contents, _STILL), "RGB"))
+
+
+def _frames(image: Any, mode: str) -> Any:
     frames = []
     for number in range(getattr(image, "n_frames", 1)):
         image.seek(number)
-        frames.append(_array(image, "RGB"))
-    return wrapped(np.stack(frames))
+        frames.append(_array(image, mode))
+    return np.stack(frames)
 
 
 def decode_image(
@@ -187,18 +192,18 @@ def decode_image(
         channels: 1 for gray, 3 for RGB, 4 for RGBA, None or 0 for what the file has.
         dtype: The dtype, in whose range the numbers are: 0 to 1 for floats.
         name: Of no effect.
-        expand_animations: Whether the pictures of a GIF are a batch; else it is the first one.
+        expand_animations: Whether the pictures of a GIF or WebP are a batch; else it is the first.
     """
     image, wanted = _opened(contents, _ALL), as_dtype(dtype)
     first = wanted if wanted in (_UINT8, _UINT16, _FLOAT32) else _UINT16
-    if image.format != "GIF":
-        made = _pixels(image, channels or 0, first)
-    elif channels not in (None, 0, 3):
+    if image.format == "GIF" and channels not in (None, 0, 3):
         raise InvalidArgumentError(f"channels must be 0 or 3 for a GIF, not {channels}")
-    elif expand_animations:
-        made = wrapped(_as(decode_gif(contents)._value, first))
-    else:
-        made = _pixels(image, 3, first)
+    if image.format in ("GIF", "WEBP") and expand_animations:
+        mode = "RGB" if image.format == "GIF" else _MODES.get(channels or 0, _own_mode(image))
+        return wrapped(converted(_as(_frames(image, mode), first), wanted))
+    if image.format == "BMP":
+        _check_bmp(image, channels or 0)
+    made = _pixels(image, 3 if image.format == "GIF" else channels or 0, first)
     return wrapped(converted(made._value, wanted))
 
 
