@@ -51,6 +51,8 @@ def crop_and_resize(
     numbers, (height, width) = np.asarray(value_of(box_indices, "int32")), _two(crop_size)
     if np.ndim(pixels) != 4 or 0 in pixels.shape[1:3]:
         raise InvalidArgumentError(f"input image must be 4-D, not {list(np.shape(pixels))}")
+    if pixels.dtype.kind not in "iuf" or dtype_of(pixels).name in ("uint32", "uint64"):
+        raise InvalidArgumentError(f"boxes are not cut out of {dtype_of(pixels).name}; use tf.cast")
     if method not in ("bilinear", "nearest"):
         raise InvalidArgumentError(f"method must be 'bilinear' or 'nearest', not {method!r}")
     if np.ndim(corners) != 2 or corners.shape[1] != 4 or numbers.shape != corners.shape[:1]:

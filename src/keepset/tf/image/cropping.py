@@ -65,7 +65,9 @@ def _padded(pixels: Value, top: int, left: int, height: int, width: int) -> Valu
             f"room for {height - top} and {width - left}; use resize_with_crop_or_pad"
         )
     batch = [(0, 0)] * (pixels.ndim - 3)
-    return np.pad(pixels, [*batch, (top, below), (left, right), (0, 0)])
+    filler: Any = b"" if pixels.dtype == object else 0
+    widths = [*batch, (top, below), (left, right), (0, 0)]
+    return np.pad(pixels, widths, constant_values=filler)
 
 
 def resize_with_crop_or_pad(image: Any, target_height: Any, target_width: Any) -> Tensor:

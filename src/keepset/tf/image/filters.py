@@ -18,7 +18,7 @@ _AXES = (-3, -2, -1)
 
 def per_image_standardization(image: Any) -> Tensor:
     """Images with a mean of 0 and a deviation of 1, as float32; those of one color become 0."""
-    pixels = image_of(image).astype(np.float32)
+    pixels = image_of(numbers_of(image)).astype(np.float32)
     count = np.float32(np.prod(pixels.shape[-3:]))
     mean = pixels.mean(_AXES, dtype=np.float64, keepdims=True).astype(np.float32)
     deviation = pixels.std(_AXES, dtype=np.float64, keepdims=True).astype(np.float32)
@@ -52,7 +52,7 @@ def sobel_edges(image: Any) -> Tensor:
 def total_variation(images: Any, name: str | None = None) -> Tensor:
     """The sum of how much pixels differ from those next to them, for each image."""
     pixels = image_of(images)
-    if pixels.dtype.kind not in "if":
+    if pixels.dtype.kind not in "ifcV":
         raise DtypeError(
             f"differences have signs, which {dtype_of(pixels).name} has not; "
             "use tf.image.convert_image_dtype(image, tf.float32)"

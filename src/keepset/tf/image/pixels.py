@@ -41,7 +41,7 @@ def numbers_of(given: Any) -> Value:
     """The array of images of any number of dimensions, which hold numbers."""
     value = value_of(given)
     if type(value) is bytes or value.dtype.kind == "O":
-        raise DtypeError("an image is of numbers, not of strings; use tf.io.decode_image")
+        raise ImageDtypeError("an image is of numbers, not of strings; use tf.io.decode_image")
     return value
 
 
@@ -109,16 +109,16 @@ def converted(value: Value, wanted: DType, saturate: bool = False) -> Value:
 
 
 def _saturated(value: Value, wanted: DType) -> Value:
-    if value.dtype.kind != "f":
+    if not dtype_of(value).is_floating:
         # Python's numbers have no range of their own.
         low = max(int(wanted.min), int(np.iinfo(value.dtype).min))
         high = min(int(wanted.max), int(np.iinfo(value.dtype).max))
         return cast_numbers(np.clip(value, low, high), wanted.storage)
-    high = value.dtype.type(wanted.max)
-    if int(high) > wanted.max:
+    # The greatest numbers that both dtypes have.
+    low, high = (value.dtype.type(each) for each in (wanted.min, wanted.max))
+    if not np.isfinite(high) or int(high) > wanted.max:
         high = np.nextafter(high, value.dtype.type(0))
-    clipped = np.clip(value, value.dtype.type(wanted.min), high)
-    return cast_numbers(clipped, wanted.storage)
+    return cast_numbers(run_quietly(np.clip, value, low, high), wanted.storage)
 
 
 def in_floats(value: Value) -> Value:

@@ -98,14 +98,14 @@ def gamma(
 ) -> Tensor:
     """Numbers of gamma distributions; ``inner`` says that the shape comes before that of alpha."""
     wanted = float_dtype(dtype)
+    if wanted.name == "bfloat16":
+        raise InvalidArgumentError("there are no such numbers of bfloat16; use tf.cast")
     alphas = value_of(alpha, wanted)
     betas = value_of(1 if beta is None else beta, wanted)
     each = np.broadcast_to(alphas, np.broadcast_shapes(np.shape(alphas), np.shape(betas)))
     sizes = _sizes_around(shape, each, inner)
     found = _for_each(rejection.gamma, source, "RandomGamma", sizes, each, wanted)
-    least = (
-        np.finfo(np.float32).tiny if wanted.name == "bfloat16" else np.finfo(wanted.storage).tiny
-    )
+    least = np.finfo(wanted.storage).tiny
     made = run_quietly(np.divide, cast_numbers(found, wanted.storage), betas)
     return wrapped(np.maximum(made, wanted.storage.type(least)))
 

@@ -149,7 +149,7 @@ def _cosine_input(given: Any, kind: int, n: int | None, axis: int, norm: str | N
         raise InvalidArgumentError(f"norm must be None, or 'ortho' for types 2 to 4, not {norm!r}")
     value = value_of(given)
     if type(value) is bytes or value.dtype not in _COMPLEX or not np.ndim(value):
-        raise InvalidArgumentError(
+        raise DtypeError(
             f"float32 or float64 is needed here, not {dtype_of(value).name}; use tf.cast"
         )
     if n is not None:
