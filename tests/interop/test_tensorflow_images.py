@@ -24,16 +24,25 @@ METHODS = ["bilinear", "nearest", "bicubic", "area"]
 METHODS += ["lanczos3", "lanczos5", "gaussian", "mitchellcubic"]
 
 Call = Callable[[Any], Any]
-CALLS: dict[str, tuple[Call, float]] = {
-    **{
+
+
+def _resizings() -> dict[str, tuple[Call, float]]:
+    def call(size: list[int], method: str, antialias: bool) -> Call:
+        return lambda tf: tf.image.resize(PHOTO, size, method, antialias=antialias)
+
+    return {
         f"{method} to {size}, antialias={antialias}": (
-            lambda tf, m=method, s=size, a=antialias: tf.image.resize(PHOTO, s, m, antialias=a),
+            call(size, method, antialias),
             0 if method == "nearest" else 1e-3,  # of 255
         )
         for method in METHODS
         for size in ([224, 224], [60, 301], [400, 33])
         for antialias in (False, True)
-    },
+    }
+
+
+CALLS: dict[str, tuple[Call, float]] = {
+    **_resizings(),
     "within 128": (lambda tf: tf.image.resize(LIGHT, [128, 128], preserve_aspect_ratio=True), 1e-6),
     "with pad": (lambda tf: tf.image.resize_with_pad(LIGHT, 256, 256), 1e-6),
     "crop or pad": (lambda tf: tf.image.resize_with_crop_or_pad(PHOTO, 224, 224), 0),

@@ -16,7 +16,7 @@ IMAGE = np.arange(0, 60, 5, dtype=np.uint8).reshape(2, 2, 3) * 4
 LARGE = IMAGE.repeat(3, 0).repeat(3, 1)
 Call = Callable[[], Any]
 
-RESIZED = {
+RESIZED: dict[str, tuple[list[float], list[float]]] = {
     "bilinear": ([60, 90, 120], [112.5, 157.5]),
     "bicubic": ([56.046665, 90, 123.953323], [114.473701, 163.421082]),
     "area": ([60, 90, 120], [120, 180]),
