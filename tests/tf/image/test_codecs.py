@@ -78,3 +78,11 @@ def test_dtypes_are_in_their_range() -> None:
 def test_a_file_that_is_cut_off_is_no_image() -> None:
     with pytest.raises(InvalidArgumentError):
         tf.image.decode_png(_saved("PNG")[:90])
+
+
+def test_webps_are_batches_unless_asked() -> None:
+    data = _saved("WEBP", lossless=True)
+    assert_array_equal(tf.image.decode_webp(data).numpy(), IMAGE[None])
+    assert_array_equal(tf.image.decode_image(data, expand_animations=False).numpy(), IMAGE)
+    with pytest.raises(InvalidArgumentError, match="those of the file"):
+        tf.image.decode_webp(data, channels=4)

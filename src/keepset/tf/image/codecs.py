@@ -178,6 +178,19 @@ def _frames(image: Any, mode: str) -> Any:
     return np.stack(frames)
 
 
+def decode_webp(
+    contents: Any, channels: int = 0, dtype: Any = "uint8", name: str | None = None
+) -> Tensor:
+    """All pictures of a WebP, one behind the other, of 3 or 4 channels."""
+    image = _opened(contents, ("WEBP",))
+    own = len(_own_mode(image))
+    if channels not in (0, own):
+        raise InvalidArgumentError(
+            f"channels must be 0 or {own}, those of the file, not {channels}"
+        )
+    return decode_image(contents, channels, dtype)
+
+
 def decode_image(
     contents: Any,
     channels: int | None = None,
@@ -334,6 +347,7 @@ __all__ = [
     "decode_image",
     "decode_jpeg",
     "decode_png",
+    "decode_webp",
     "encode_jpeg",
     "encode_png",
     "extract_jpeg_shape",

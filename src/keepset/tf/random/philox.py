@@ -13,10 +13,9 @@ import numpy as np
 
 _MASK32, _MASK64, _MASK128 = 2**32 - 1, 2**64 - 1, 2**128 - 1
 _ROUNDS = 10
-_FACTORS = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
+_FACTORS = 0xD2511F53, 0xCD9E8D57
 _WEYL = 0x9E3779B9, 0xBB67AE85
 _SCRAMBLE = 0x3EC8F720 | 0x02461E29 << 32
-_LOW, _SHIFT = np.uint64(_MASK32), np.uint64(32)
 
 
 @dataclass(frozen=True)
@@ -37,11 +36,14 @@ class Stream:
         offsets = np.asarray(offsets, np.uint64)
         lows = offsets + np.uint64(low)
         highs = np.where(lows < offsets, np.uint64((high + 1) & _MASK64), np.uint64(high))
-        state = lows & _LOW, lows >> _SHIFT, highs & _LOW, highs >> _SHIFT
-        return np.stack(_rounds(state, self.key), axis=-1).astype(np.uint32)
+        return np.stack(_rounds(_halves(lows, highs), self.key), axis=-1).astype(np.uint32)
 
     def first(self, count: int) -> Any:
         """The first words of the stream."""
+        if count <= 4:
+            # Numbers of Python's own, as arrays of one item take ten times as long.
+            halves = _halves(self.counter & _MASK64, self.counter >> 64)
+            return np.array(_rounds(halves, self.key)[:count], np.uint32)
         return self.words(np.arange(-(-count // 4))).reshape(-1)[:count]
 
     def skip(self, blocks: int) -> Stream:
@@ -49,15 +51,20 @@ class Stream:
         return replace(self, counter=(self.counter + blocks) & _MASK128)
 
 
+def _halves(low: Any, high: Any) -> tuple[Any, ...]:
+    return low & _MASK32, low >> 32, high & _MASK32, high >> 32
+
+
 def _rounds(state: tuple[Any, ...], key: int) -> tuple[Any, ...]:
+    """The words of counters, which are numbers or arrays of 64 bits."""
     keys = key & _MASK32, key >> 32 & _MASK32
     for _ in range(_ROUNDS):
         one, two = state[0] * _FACTORS[0], state[2] * _FACTORS[1]
         state = (
-            two >> _SHIFT ^ state[1] ^ np.uint64(keys[0]),
-            two & _LOW,
-            one >> _SHIFT ^ state[3] ^ np.uint64(keys[1]),
-            one & _LOW,
+            two >> 32 ^ state[1] ^ keys[0],
+            two & _MASK32,
+            one >> 32 ^ state[3] ^ keys[1],
+            one & _MASK32,
         )
         keys = (keys[0] + _WEYL[0]) & _MASK32, (keys[1] + _WEYL[1]) & _MASK32
     return state
