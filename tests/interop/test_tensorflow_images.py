@@ -107,3 +107,27 @@ def test_a_large_input_gives_tensorflows_numbers(name: str) -> None:
     assert difference.max() <= tolerance, difference.max()
     if expected.dtype.kind == "u" and tolerance:
         assert np.mean(difference > 0) < 0.001  # where a float lies next to a whole number
+
+
+def augmented(tf: Any) -> list[Any]:
+    """As in TensorFlow's guide to data augmentation: seeds from a generator, for each image."""
+    seeds = tf.random.Generator.from_seed(123, alg="philox")
+    images = np.random.default_rng(1).integers(0, 256, (8, 30, 30, 3)).astype(np.uint8)
+
+    def augment(image: Any, label: Any) -> Any:
+        seed = seeds.make_seeds(2)[0]
+        image = tf.cast(image, tf.float32) / 255.0
+        image = tf.image.resize_with_crop_or_pad(image, 36, 36)
+        other = tf.random.split(seed, num=1)[0]
+        image = tf.image.stateless_random_crop(image, size=[30, 30, 3], seed=seed)
+        return tf.image.stateless_random_brightness(image, max_delta=0.5, seed=other), label
+
+    ds = tf.data.Dataset.from_tensor_slices((images, np.arange(8))).map(augment)
+    return [image.numpy() for image, _ in ds]
+
+
+def test_an_augmented_dataset_is_that_of_tensorflow() -> None:
+    import tensorflow as tf
+
+    for got, expected in zip(augmented(keepset.tf), augmented(tf), strict=True):
+        np.testing.assert_allclose(got, expected, atol=1e-6)

@@ -231,7 +231,11 @@ def decode_and_crop_jpeg(
     dct_method: str = "",
     name: str | None = None,
 ) -> Tensor:
-    """A part of a JPEG: ``crop_window`` is its top, left, height and width."""
+    """A part of a JPEG: ``crop_window`` is its top, left, height and width.
+
+    All of the file is decoded. TensorFlow decodes the part only, and has other colors in one column
+    at its edge where that is within a block of the file.
+    """
     window = ints_of(crop_window)
     if len(window) != 4:
         raise InvalidArgumentError(f"crop_window must be 4 whole numbers, not {crop_window}")
