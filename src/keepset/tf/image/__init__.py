@@ -37,8 +37,6 @@ from keepset.tf.image.codecs import (
     decode_jpeg,
     decode_png,
     decode_webp,
-    encode_jpeg,
-    encode_png,
     extract_jpeg_shape,
     is_jpeg,
 )
@@ -64,6 +62,7 @@ from keepset.tf.image.distortion import (
     sample_distorted_bounding_box,
     stateless_sample_distorted_bounding_box,
 )
+from keepset.tf.image.encoding import encode_jpeg, encode_png
 from keepset.tf.image.filters import (
     extract_patches,
     image_gradients,

@@ -10,8 +10,9 @@ import numpy as np
 from keepset.errors import InvalidArgumentError
 from keepset.tf.conversion import cast_numbers, dtype_of, int_of, value_of
 from keepset.tf.dtype import as_dtype
-from keepset.tf.image.codecs import decode_jpeg, encode_jpeg
+from keepset.tf.image.codecs import decode_jpeg
 from keepset.tf.image.colors import hue_and_chroma, shades
+from keepset.tf.image.encoding import encode_jpeg
 from keepset.tf.image.pixels import converted, image_of, in_floats, numbers_of
 from keepset.tf.quiet import quietly
 from keepset.tf.random import stateful, stateless
