@@ -36,6 +36,7 @@ from keepset.tf.examples import (
     parse_single_sequence_example,
 )
 from keepset.tf.image import (
+    decode_and_crop_jpeg,
     decode_bmp,
     decode_gif,
     decode_image,
@@ -43,6 +44,8 @@ from keepset.tf.image import (
     decode_png,
     encode_jpeg,
     encode_png,
+    extract_jpeg_shape,
+    is_jpeg,
 )
 from keepset.tf.not_covered import not_covered
 from keepset.tf.tensor import Tensor
@@ -55,6 +58,7 @@ __all__ = [
     "TFRecordOptions",
     "TFRecordWriter",
     "VarLenFeature",
+    "decode_and_crop_jpeg",
     "decode_base64",
     "decode_bmp",
     "decode_compressed",
@@ -68,7 +72,9 @@ __all__ = [
     "encode_base64",
     "encode_jpeg",
     "encode_png",
+    "extract_jpeg_shape",
     "gfile",
+    "is_jpeg",
     "matching_files",
     "parse_example",
     "parse_sequence_example",

@@ -355,6 +355,31 @@ SPOTS = {
         "random",
         "",
     ),
+    "generator of keepset.tf": (
+        "import keepset.tf as tf\nR = tf.random.Generator.from_seed(0)\n"
+        "def f(x): return R.uniform([])",
+        "global R",
+        "random",
+        "",
+    ),
+    "random function of keepset.tf": (
+        "import keepset.tf as tf\ndef f(x): return tf.random.normal([])",
+        "call keepset.tf.random.normal",
+        "random",
+        "",
+    ),
+    "random image of keepset.tf": (
+        "import keepset.tf as tf\ndef f(x): return tf.image.random_flip_left_right(x)",
+        "call keepset.tf.image.random_flip_left_right",
+        "random",
+        "",
+    ),
+    "random crop of keepset.tf": (
+        "import keepset.tf as tf\ndef f(x): return tf.image.random_crop(x, [1, 1, 3])",
+        "call keepset.tf.image.random_crop",
+        "random",
+        "",
+    ),
     "time": ("import time\ndef f(x): return time.time()", "call time.time", "clock", ""),
     "time's name": (
         "from time import time as now\ndef f(x): return now()",

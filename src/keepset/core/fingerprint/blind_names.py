@@ -131,7 +131,11 @@ _CODE = {
     "sys": ["_getframe", "modules"],
 }
 _RANDOM = {
-    "keepset.tf.random": ["normal", "shuffle", "truncated_normal", "uniform"],
+    "keepset.tf.image": ["random_*", "sample_distorted_bounding_box"],
+    "keepset.tf.random": [
+        *("categorical", "gamma", "normal", "poisson", "shuffle", "truncated_normal", "uniform"),
+        *("Generator.from_non_deterministic_state", "get_global_generator"),
+    ],
     "numpy.random": ["*"],
     "os": ["getrandom", "urandom"],
     "random": ["*"],

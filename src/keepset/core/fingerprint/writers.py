@@ -88,7 +88,9 @@ def _is_generator_class(kind: type) -> bool:
         kind, np.random.Generator | np.random.RandomState | np.random.BitGenerator
     ):
         return True
-    return kind.__name__ == "Generator" and kind.__module__.partition(".")[0] == "torch"
+    home = kind.__module__
+    is_known = home.partition(".")[0] == "torch" or home == "keepset.tf.random.generator"
+    return kind.__name__ == "Generator" and is_known
 
 
 def made_generator(function: Any) -> type | None:
