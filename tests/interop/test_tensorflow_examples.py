@@ -30,8 +30,7 @@ def with_tensorflow(
 ) -> dict[str, dict[str, str]]:
     """What the scripts that are to be tested print with TensorFlow, all in one process."""
     folder = tmp_path_factory.mktemp("with_tensorflow")
-    chosen = [item.callspec.params.get("script") for item in with_parameters(request)]
-    for script in set(chosen) & set(SCRIPTS):
+    for script in chosen(request):
         changed, count = re.subn(
             "^import keepset.tf as tf$", "import tensorflow as tf", script.read_text(), flags=re.M
         )
@@ -43,11 +42,10 @@ def with_tensorflow(
     return found
 
 
-def with_parameters(request: pytest.FixtureRequest) -> list[pytest.Function]:
-    items = request.session.items
-    return [
-        item for item in items if isinstance(item, pytest.Function) and hasattr(item, "callspec")
-    ]
+def chosen(request: pytest.FixtureRequest) -> set[Path]:
+    """The scripts whose tests were selected."""
+    calls = [getattr(item, "callspec", None) for item in request.session.items]
+    return {call.params["script"] for call in calls if call and "script" in call.params}
 
 
 def run(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
