@@ -22,9 +22,7 @@ def count(counts, batch):
     return counts
 
 
-counts = creditcard_ds.take(4).reduce(
-    initial_state={"class_0": 0, "class_1": 0}, reduce_func=count
-)
+counts = creditcard_ds.take(4).reduce(initial_state={"class_0": 0, "class_1": 0}, reduce_func=count)
 counts = np.array([counts["class_0"].numpy(), counts["class_1"].numpy()]).astype(np.float32)
 fractions = counts / counts.sum()
 print(fractions)

@@ -91,4 +91,7 @@ for text, labels in validation_data:
 print(sum(len(labels) for _, labels in train_data), train_data.element_spec)
 
 table = tf.lookup.StaticHashTable(init, default_value=-1)
-print(table.lookup(tf.constant(["achilles", "nobody", "sing"])).numpy(), table[tf.constant("o")].numpy())
+print(
+    table.lookup(tf.constant(["achilles", "nobody", "sing"])).numpy(),
+    table[tf.constant("o")].numpy(),
+)

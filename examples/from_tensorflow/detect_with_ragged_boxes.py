@@ -32,7 +32,12 @@ print(sorted(train_ds.element_spec), train_ds.element_spec["bounding_boxes"]["bo
 ragged_ds = train_ds.ragged_batch(BATCH_SIZE, drop_remainder=True)
 for inputs in ragged_ds:
     boxes = inputs["bounding_boxes"]["boxes"]
-    print(inputs["images"].shape, boxes.shape, boxes.row_lengths().numpy(), isinstance(boxes, tf.RaggedTensor))
+    print(
+        inputs["images"].shape,
+        boxes.shape,
+        boxes.row_lengths().numpy(),
+        isinstance(boxes, tf.RaggedTensor),
+    )
     print(inputs["bounding_boxes"]["classes"].to_list())
 
 older = train_ds.apply(tf.data.experimental.dense_to_ragged_batch(BATCH_SIZE, drop_remainder=True))

@@ -6,7 +6,7 @@ import keepset.tf as tf
 
 PAD, UNK, MASK, CLS, SEP = range(5)
 words = ["[PAD]", "[UNK]", "[MASK]", "[CLS]", "[SEP]"]
-words += "the cat sat on a mat dog ran home and slept".split()
+words += ["the", "cat", "sat", "on", "a", "mat", "dog", "ran", "home", "and", "slept"]
 MAX_LEN = 10
 VOCAB_SIZE = len(words)
 IGNORE = -1
@@ -76,7 +76,9 @@ def pair(a, b, follows):
     first = tf.strings.split(a)
     second = tf.strings.split(b)
     tokens = tf.concat([["[CLS]"], first, ["[SEP]"], second, ["[SEP]"]], 0)
-    segments = tf.concat([tf.zeros(tf.size(first) + 2, tf.int32), tf.ones(tf.size(second) + 1, tf.int32)], 0)
+    segments = tf.concat(
+        [tf.zeros(tf.size(first) + 2, tf.int32), tf.ones(tf.size(second) + 1, tf.int32)], 0
+    )
     return {"ids": table.lookup(tokens), "segments": segments}, follows
 
 

@@ -12,7 +12,9 @@ with open(path, "w") as f:
     f.write("longitude,latitude,rooms,income,proximity,value\n")
     for i in range(8):
         near = ["INLAND", "NEAR BAY", "ISLAND"][i % 3]
-        f.write(f"{-122.5 + i * 0.5},{37.9 - i * 0.25},{880 + i * 100},{8.3 - i},{near},{i * 1e4}\n")
+        f.write(
+            f"{-122.5 + i * 0.5},{37.9 - i * 0.25},{880 + i * 100},{8.3 - i},{near},{i * 1e4}\n"
+        )
 
 columns = ["longitude", "latitude", "rooms", "income", "proximity", "value"]
 record_defaults = [tf.float32] * 4 + [tf.string, tf.float32]

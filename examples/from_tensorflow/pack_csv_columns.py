@@ -1,4 +1,4 @@
-"""A table from CSV: batches of named columns, numeric ones packed and normalised, others one-hot."""
+"""A table from CSV: named columns, the numeric ones packed and normalised, others one-hot."""
 
 import functools
 import os
@@ -45,9 +45,7 @@ show_batch(raw_train_data)
 # Only some columns, with defaults that give their types.
 SELECT_COLUMNS = ["survived", "age", "n_siblings_spouses", "parch", "fare"]
 DEFAULTS = [0, 0.0, 0.0, 0.0, 0.0]
-temp_dataset = get_dataset(
-    train_file_path, select_columns=SELECT_COLUMNS, column_defaults=DEFAULTS
-)
+temp_dataset = get_dataset(train_file_path, select_columns=SELECT_COLUMNS, column_defaults=DEFAULTS)
 show_batch(temp_dataset)
 
 

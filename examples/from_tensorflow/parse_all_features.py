@@ -21,7 +21,9 @@ def example(**values):
 
 
 serialized = [
-    example(age=[29], name=[b"ada"], tags=[b"x", b"y"], scores=[0.5, 1.5], ix=[1, 3], val=[2.0, 4.0]),
+    example(
+        age=[29], name=[b"ada"], tags=[b"x", b"y"], scores=[0.5, 1.5], ix=[1, 3], val=[2.0, 4.0]
+    ),
     example(name=[b"bob"], scores=[2.5, 3.5, 4.5, 5.5], ix=[0], val=[7.0], lengths=[2, 0, 2]),
     example(age=[41], name=[b"cy"], tags=[b"z"], matrix=[1.0, 2.0, 3.0, 4.0], lengths=[0]),
 ]

@@ -78,7 +78,9 @@ histories = ratings.group_by_window(
 )
 for history in histories:
     ids = movie_lookup(history["movie_title"])
-    print(history["user_id"].numpy()[0], ids.numpy(), history["user_rating"].numpy().mean().round(2))
+    print(
+        history["user_id"].numpy()[0], ids.numpy(), history["user_rating"].numpy().mean().round(2)
+    )
 
 
 def last_as_label(history, length=4):

@@ -1,4 +1,4 @@
-"""Sequences in tf.train.SequenceExample: a context, and lists of steps, as the video datasets have."""
+"""tf.train.SequenceExample: a context, and lists of steps, as datasets of videos have them."""
 
 import os
 import tempfile
@@ -90,7 +90,7 @@ for batch in padded:
     print(np.round(mean.numpy()[:, 0], 3))
 
 # Several at once: lists become dense with padding or ragged.
-serialized = list(tf.data.TFRecordDataset(path).as_numpy_iterator()) + [other.SerializeToString()]
+serialized = [*tf.data.TFRecordDataset(path).as_numpy_iterator(), other.SerializeToString()]
 contexts, lists, lengths = tf.io.parse_sequence_example(
     serialized,
     context_features={"id": context_features["id"]},

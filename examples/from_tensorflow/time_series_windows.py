@@ -31,7 +31,8 @@ for features, label in range_ds.batch(10, drop_remainder=True).map(label_next_5_
 feature_length, label_length = 4, 2
 features = range_ds.batch(feature_length, drop_remainder=True)
 labels = range_ds.batch(feature_length).skip(1).map(lambda labels: labels[:label_length])
-for features, label in tf.data.Dataset.zip((features, labels)).take(3):
+predict_5_steps = tf.data.Dataset.zip((features, labels))
+for features, label in predict_5_steps.take(3):
     print(features.numpy(), " => ", label.numpy())
 
 
@@ -64,7 +65,9 @@ def windowed_dataset(series, window_size, batch_size, shuffle_buffer):
 count = 0
 for x, y in windowed_dataset(series, 6, 4, 100):
     print(x.shape, y.shape, x.dtype.name)
-    assert np.allclose(y.numpy()[:, 0], series[np.round(x.numpy()[:, -1, 0] + 1.5).astype(int)], atol=2)
+    assert np.allclose(
+        y.numpy()[:, 0], series[np.round(x.numpy()[:, -1, 0] + 1.5).astype(int)], atol=2
+    )
     count += x.shape[0]
 print(count)
 
