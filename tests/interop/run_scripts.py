@@ -1,7 +1,8 @@
 """Run scripts one after the other in this process, and write what each of them printed as JSON.
 
 The scripts for TensorFlow are tiny and importing TensorFlow takes seconds, so that they share a
-process. Each has a module namespace, a working directory and random seeds of its own.
+process. Each has a module namespace, a working directory, random seeds and NumPy's
+way of printing of its own.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def run(script: Path) -> dict[str, str]:
     _reset_seeds()
     error = ""
     output = working.with_suffix(".txt")
-    with _standard_output(output):
+    with _standard_output(output), np.printoptions():
         try:
             runpy.run_path(str(script), run_name="__main__")
         except BaseException:

@@ -73,6 +73,6 @@ def test_a_script_prints_the_same_with_tensorflow(
     script: Path, tmp_path: Path, with_tensorflow: dict[str, dict[str, str]]
 ) -> None:
     (tmp_path / "script.py").write_text(script.read_text())
-    ours = run(["-c", WITHOUT_TENSORFLOW], tmp_path)
+    ours = run(["-W", "error", "-c", WITHOUT_TENSORFLOW], tmp_path)
     assert ours.returncode == 0, ours.stderr[-3000:]
     assert ours.stdout == with_tensorflow[script.stem]["output"]
