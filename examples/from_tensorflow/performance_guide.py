@@ -113,7 +113,7 @@ def dataset_generator_fun(*args):
 
 measured = tf.data.Dataset.range(1).flat_map(dataset_generator_fun).repeat(2)
 for steps, times, counters in measured:
-    print(steps.numpy().ravel(), times.numpy().tolist(), counters.numpy()[1])
+    print(steps.numpy().ravel(), times.numpy().tolist(), counters.numpy()[1, 2])
 
 
 @tf.function
