@@ -39,6 +39,7 @@ LAZY = {"cloudpickle", "crc32c", "ml_dtypes", "obstore"}
 SLOW = {
     "keepset.adapters.huggingface.pipeline",
     "keepset.adapters.jax",
+    "keepset.adapters.keras.data",
     "keepset.adapters.tensorflow.pipeline",
     "keepset.adapters.tensorflow.source",
     "keepset.adapters.torch.pipeline",
