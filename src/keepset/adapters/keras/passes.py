@@ -39,6 +39,8 @@ class TrainingPasses:
     @property
     def place(self) -> Place:
         """Where training stands. Behind the last batch of a pass that is where the next begins."""
+        if self._was_used and not self._is_watched:
+            return Place(self._begin.number + 1, 0)  # as far as is known
         return self._settled(self._place)
 
     def _settled(self, place: Place) -> Place:
@@ -70,7 +72,7 @@ class TrainingPasses:
                     "fit(data, initial_epoch=e + 1, ...)"
                 )
             self._begin = Place(self._begin.number + 1, 0)
-        self._has_untold_rest = self._begin.taken > 0
+        self._has_untold_rest, self._was_used = self._begin.taken > 0, False
         return object()
 
     def trained(self, count: int) -> None:
@@ -86,11 +88,9 @@ class TrainingPasses:
         """Whoever reads begins anew: a pass that was only looked at does not count."""
         if self._reader is not None:
             if self._was_used or self._is_watched:
-                number = self._begin.number + 1
-                self._begin = self.place if self._is_watched else Place(number, 0)
-            self._reader, self._was_used = None, False
+                self._begin = self.place
+            self._reader, self._was_used, self._place = None, False, self._begin
             self._handed.clear()
-            self._place = self._begin
         self._has_untold_rest = False
 
     def watch(self) -> None:
@@ -112,5 +112,6 @@ class TrainingPasses:
 
     def restore(self, state: Any) -> None:
         self._begin = self._place = Place(*self._shares.restore(state))
+        self._was_used = self._is_watched = False
         self._reader = None
         self._handed.clear()
