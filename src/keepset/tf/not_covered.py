@@ -8,9 +8,9 @@ from typing import Any, NoReturn
 from keepset.errors import NotCoveredError
 
 _HINTS = {
-    "keras": "build models with the framework that you train with; it takes data sets as they are",
+    "keras": "import keras (Keras 3) and pass ds.to_keras() to fit, evaluate and predict",
     "function": "plain functions are called as they are",
-    "nn": "build models with the framework that you train with",
+    "nn": "use keras.ops, or the framework that you train with",
     "math": "use NumPy, which works on tensors",
     "linalg": "use numpy.linalg, which works on tensors",
     "signal": "use numpy.fft or scipy.signal, which work on tensors",
