@@ -133,13 +133,25 @@ class Node(ABC):
 
     @cached_property
     def _addressable(self) -> Node:
+        return self._over(lambda node: node.addressable())
+
+    def positional(self) -> Node:
+        """As :meth:`addressable`, for those who look at single elements and may wait for the first.
+
+        Stages that only go forward may stand in for themselves by what they remember. A pipeline
+        never runs over those.
+        """
+        return self._over(lambda node: node.positional())
+
+    def _over(self, prepared: Callable[[Node], Node]) -> Node:
+        """The same stage over prepared inputs."""
         changed: dict[str, Any] = {}
         for f in fields(self):
             value = getattr(self, f.name)
             if isinstance(value, Node):
-                changed[f.name] = value.addressable()
+                changed[f.name] = prepared(value)
             elif _holds_nodes(value):
-                changed[f.name] = tuple(each.addressable() for each in value)
+                changed[f.name] = tuple(map(prepared, value))
         if all(_is_same(value, getattr(self, name)) for name, value in changed.items()):
             return self
         return self.replaced(**changed)
