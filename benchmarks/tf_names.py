@@ -4,8 +4,8 @@
 
 Two tables. The first has microseconds per operator, on scalars and on float32 arrays of 16 KB and
 1 MB. The second has elements per second of ``map`` with a function of tensors, beside the same
-function over plain NumPy with ``keepset.Dataset``. Both sides take turns, and the median of the rounds' ratios
-counts: it says how fast the names are if NumPy is 1.
+function over plain NumPy with ``keepset.Dataset``. Both sides take turns, and the median of the
+rounds' ratios counts: it says how fast the names are if NumPy is 1.
 
 Goals: 0.9 from 16 KB on, and 0.1 for scalars.
 """
@@ -16,6 +16,7 @@ import argparse
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -86,10 +87,7 @@ def mapped(items: int, count: int) -> dict[str, Pair]:
     theirs = tf.data.Dataset.from_tensor_slices(rows)
     plain = ks.Dataset.from_tensor_slices(rows)
     return {
-        title: (
-            lambda ds=theirs.map(names): exhaust(ds),
-            lambda ds=plain.map(function): exhaust(ds),
-        )
+        title: (partial(exhaust, theirs.map(names)), partial(exhaust, plain.map(function)))
         for title, (names, function) in functions().items()
     }
 

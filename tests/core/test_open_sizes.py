@@ -16,9 +16,7 @@ from keepset.core.spec import is_compatible
 
 BATCHES = Dataset.range(5).batch(2)
 WHOLE = Dataset.range(5).batch(2, drop_remainder=True)
-PADDED = (
-    Dataset.range(5).map(lambda x: np.arange(x + 1)).padded_batch(2, padded_shapes=[None])
-)
+PADDED = Dataset.range(5).map(lambda x: np.arange(x + 1)).padded_batch(2, padded_shapes=[None])
 ROWS = Dataset.from_tensor_slices(np.zeros((5, 3), np.float32)).batch(2)
 
 
@@ -47,7 +45,9 @@ ROWS = Dataset.from_tensor_slices(np.zeros((5, 3), np.float32)).batch(2)
             Dataset.range(3).flat_map(lambda x: Dataset.range(5).batch(2)), [None], id="inner batch"
         ),
         pytest.param(
-            Dataset.range(3).interleave(lambda x: Dataset.range(5).batch(2)), [None], id="interleave"
+            Dataset.range(3).interleave(lambda x: Dataset.range(5).batch(2)),
+            [None],
+            id="interleave",
         ),
         pytest.param(
             Dataset.range(5).group_by_window(
@@ -107,8 +107,13 @@ def test_a_function_may_write_to_the_element_that_is_looked_at() -> None:
 
 
 def test_each_function_sees_the_first_element_once() -> None:
-    seen: list[Any] = []
-    ds = BATCHES.map(lambda x: x).map(lambda x: seen.append(len(x)) or x)
+    seen: list[int] = []
+
+    def noted(x: Any) -> Any:
+        seen.append(len(x))
+        return x
+
+    ds = BATCHES.map(lambda x: x).map(noted)
     assert ds.element_spec.shape == (None,)
     assert seen == [2]
 

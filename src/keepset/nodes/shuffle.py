@@ -89,7 +89,7 @@ class Shuffle(Node):
             chunks = list(iter(lambda: cursor.read(_FILL_ROWS) or None, None))
             known = key, np.array(concat(chunks).columns[0])
             self.__dict__["_drawn_order"] = known
-        return known[1]  # type: ignore[no-any-return]
+        return known[1]
 
 
 class _ShuffleCursor(Cursor):

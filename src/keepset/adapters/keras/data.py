@@ -59,7 +59,7 @@ class KerasData(DataAdapter):  # type: ignore[misc]
         return self._passes.state()
 
     def restore(self, state: State) -> None:
-        """Go on where the data of the same pipeline stood: the next epoch is the rest of that one."""
+        """Go on where data of the same pipeline stood: the next epoch is the rest of that one."""
         self._passes.restore(state)
 
     def watch(self) -> Watch:
