@@ -28,7 +28,8 @@ collect_ignore_glob = [
 
 # Examples that need a framework run with the tests that do.
 _FRAMEWORK = re.compile(
-    r"\b(import|from) (torch|jax|keras|tensorflow|datasets)\b|\.to_(torch|jax|keras|tf|hf)\(|\bfrom_(tf|hf)\("
+    r"\b(import|from) (torch|jax|keras|tensorflow|datasets)\b"
+    r"|\.to_(torch|jax|keras|tf|hf)\(|\bfrom_(tf|hf)\("
 )
 
 
