@@ -13,7 +13,7 @@ export PIP_DEFAULT_TIMEOUT ?= 180
 export PIP_RETRIES ?= 10
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test test-busy check test-interop test-faults bench bench-kept bench-scaling bench-memory bench-identity bench-uploads clean
+.PHONY: help demo test test-busy check test-interop test-faults bench bench-kept bench-scaling bench-memory bench-identity bench-uploads bench-tf clean
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 
@@ -64,6 +64,9 @@ bench-identity: $(INTEROP)/.ready ## show what knowing a pipeline costs: functio
 
 bench-uploads: $(VENV)/.ready ## show how fast arrays go into a bucket, beside obstore itself
 	@$(VENV)/bin/python benchmarks/uploads.py
+
+bench-tf: $(VENV)/.ready ## show what the names of keepset.tf cost, beside NumPy itself
+	@$(VENV)/bin/python benchmarks/tf_names.py $(if $(QUICK),--quick)
 
 clean: ## remove the environments and everything else that was generated
 	rm -rf $(VENV) $(INTEROP) benchmarks/.environments benchmarks/.data build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -15,7 +15,10 @@ import keepset as ks
 
 # Adapters import their framework, so that they can be looked at only where it is installed; so do
 # the scripts that made files with it.
-_ADAPTERS = {"huggingface": "datasets", "jax": "jax", "tensorflow": "tensorflow", "torch": "torch"}
+_ADAPTERS = {
+    "huggingface": "datasets",
+    **{name: name for name in ("jax", "keras", "tensorflow", "torch")},
+}
 collect_ignore_glob = [
     f"{folder}/{name}*"
     for folder in ("src/keepset/adapters", "tests/golden")
@@ -25,7 +28,8 @@ collect_ignore_glob = [
 
 # Examples that need a framework run with the tests that do.
 _FRAMEWORK = re.compile(
-    r"\b(import|from) (torch|jax|tensorflow|datasets)\b|\.to_(torch|jax|tf|hf)\(|\bfrom_(tf|hf)\("
+    r"\b(import|from) (torch|jax|keras|tensorflow|datasets)\b"
+    r"|\.to_(torch|jax|keras|tf|hf)\(|\bfrom_(tf|hf)\("
 )
 
 

@@ -39,9 +39,12 @@ LAZY = {"cloudpickle", "crc32c", "ml_dtypes", "obstore"}
 SLOW = {
     "keepset.adapters.huggingface.pipeline",
     "keepset.adapters.jax",
+    "keepset.adapters.keras.data",
     "keepset.adapters.tensorflow.pipeline",
     "keepset.adapters.tensorflow.source",
+    "keepset.adapters.torch.loader",
     "keepset.adapters.torch.pipeline",
+    "keepset.adapters.torch.tensors",
     "keepset.dataset.kept_stages",
     "keepset.dataset.tensorflow_files",
     "keepset.dataset.written_arrays",

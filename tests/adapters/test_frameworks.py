@@ -12,6 +12,7 @@ import keepset as ks
 WAYS = {
     "torch": lambda ds: ds.to_torch(),
     "jax": lambda ds: ds.to_jax(),
+    "keras": lambda ds: ds.to_keras(),
     "tensorflow": lambda ds: ds.to_tf(),
 }
 

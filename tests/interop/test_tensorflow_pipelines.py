@@ -42,7 +42,8 @@ DIFFERENCES = {
         "one rule for literals and arrays, NumPy's; the cases here pass arrays",
     ),
     "found spec": Difference(
-        "behind a Python function, shapes in element_spec are those of a first element",
+        "behind a Python function, shapes in element_spec are those of a first element, but for "
+        "sizes that the input leaves open",
         "Python functions have no static types; dtypes and structure still agree",
     ),
     "unbatch behind a function": Difference(

@@ -463,7 +463,7 @@ def test_a_cache_only_goes_forward_also_when_it_is_full(place: Callable[..., Cac
     kept = place(numbers(10))
     hand = Repeat(parent=Shard(parent=kept, num_shards=5, index=1), count=2)
     for _ in range(2):
-        assert kept.obstacle() == f"{kept.title} is filled from the front"
+        assert (kept.obstacle() or "").startswith(f"{kept.title} is filled from the front")
         assert elements(hand) == [1, 6, 1, 6]
     with pytest.raises(NotAddressableError, match="filled from the front"):
         kept.gather(np.array([0]), look(kept))

@@ -10,6 +10,7 @@ from keepset.errors import MissingExtraError
 _TITLES = {
     "datasets": "Hugging Face datasets",
     "jax": "JAX",
+    "keras": "Keras 3",
     "polars": "Polars",
     "tensorflow": "TensorFlow",
     "torch": "PyTorch",

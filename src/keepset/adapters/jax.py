@@ -124,7 +124,7 @@ class _Devices:
 
     def put(self, element: Any) -> Any:
         structure = structure_of(element)
-        leaves = [_host_array(leaf) for leaf in structure.leaves(element)]
+        leaves = [host_array(leaf) for leaf in structure.leaves(element)]
         if self._sharding is None:
             return structure.build(jax.device_put(leaves))
         places = self._places(structure)
@@ -156,7 +156,7 @@ def _put(leaves: list[Array], places: list[Any]) -> Any:
     return [jax.make_array_from_process_local_data(place, leaf) for leaf, place in pairs]
 
 
-def _host_array(leaf: Any) -> Array:
+def host_array(leaf: Any) -> Array:
     """A leaf as JAX will have it, while it is still in the memory of the host."""
     if isinstance(leaf, Ragged | Sparse):
         raise ElementError(f"JAX has no counterpart of a {type(leaf).__name__}; {_UNEVEN}")

@@ -67,6 +67,9 @@ class Node(ABC):
     # count have their default values.
     is_physical: ClassVar[bool] = False
 
+    # Whether elements are batches, whose number of rows is the first size; None: as in the inputs.
+    makes_batches: ClassVar[bool | None] = None
+
     # Whether its randomness is only for the pipelines that its function opens.
     opens_pipelines: ClassVar[bool] = False
 
@@ -130,13 +133,25 @@ class Node(ABC):
 
     @cached_property
     def _addressable(self) -> Node:
+        return self._over(lambda node: node.addressable())
+
+    def positional(self) -> Node:
+        """As :meth:`addressable`, for those who look at single elements and may wait for the first.
+
+        Stages that only go forward may stand in for themselves by what they remember. A pipeline
+        never runs over those.
+        """
+        return self._over(lambda node: node.positional())
+
+    def _over(self, prepared: Callable[[Node], Node]) -> Node:
+        """The same stage over prepared inputs."""
         changed: dict[str, Any] = {}
         for f in fields(self):
             value = getattr(self, f.name)
             if isinstance(value, Node):
-                changed[f.name] = value.addressable()
+                changed[f.name] = prepared(value)
             elif _holds_nodes(value):
-                changed[f.name] = tuple(each.addressable() for each in value)
+                changed[f.name] = tuple(map(prepared, value))
         if all(_is_same(value, getattr(self, name)) for name, value in changed.items()):
             return self
         return self.replaced(**changed)
@@ -291,12 +306,17 @@ class Node(ABC):
 
     @cached_property
     def _spec(self) -> Spec:
-        try:
-            return self.infer_spec(Node.spec)
-        except _MustRun:
-            return self._first_spec()
+        inferred = self.inferred_spec()
+        return self._first_spec() if inferred is None else inferred[0]
 
     def _first_spec(self) -> Spec:
+        return spec_of(self._first_element())
+
+    def first_with_spec(self) -> tuple[Any, Spec]:
+        """The first element, and the spec of all."""
+        return self._first_element(), self.spec()
+
+    def _first_element(self) -> Any:
         run = look(self)
         try:
             first = self.cursor(run).read(1)
@@ -307,7 +327,21 @@ class Node(ABC):
                 f"{self.title} has no elements to find the element_spec from; pass "
                 "output_signature= to the stage that makes them"
             )
-        return spec_of(first.rows[0])
+        return first.rows[0]
+
+    @property
+    def gives_batches(self) -> bool:
+        """Whether elements are batches, as far as the stages tell."""
+        if self.makes_batches is not None:
+            return self.makes_batches
+        return any(parent.gives_batches for parent in self.inputs)
+
+    def inferred_spec(self) -> tuple[Spec] | None:
+        """The spec in a one-tuple if it follows from those of the inputs, else None."""
+        try:
+            return (self.infer_spec(Node.spec),)
+        except _MustRun:
+            return None
 
     def __getstate__(self) -> dict[str, Any]:
         # What was found out by running stays behind; only the description travels.

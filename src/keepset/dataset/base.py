@@ -178,6 +178,9 @@ class BaseDataset:
         """This data set, ready to give elements by position; an error says why it cannot."""
         node = self._node.addressable()
         obstacle = node.obstacle()
+        if obstacle is not None:
+            node = node.positional()
+            obstacle = node.obstacle()
         if obstacle is None and node.cardinality() == UNKNOWN:
             obstacle = f"{node.title} does not know its length"
         if obstacle is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from keepset.adapters.frameworks import framework
@@ -9,6 +10,7 @@ from keepset.dataset.base import BaseDataset
 
 if TYPE_CHECKING:
     from keepset.adapters.jax import JaxData
+    from keepset.adapters.keras.data import KerasData
     from keepset.adapters.torch.data import TorchIterableData, TorchMapData
 
 
@@ -95,6 +97,36 @@ class FrameworkDoors(BaseDataset):
         import keepset.adapters.jax as adapter
 
         return adapter.JaxData(self._node, sharding, prefetch)
+
+    def to_keras(self, *, class_weight: Mapping[int, float] | None = None) -> KerasData:
+        """What ``fit``, ``evaluate`` and ``predict`` of Keras 3 take, whatever its backend is.
+
+        Elements are batches: ``x``, ``(x, y)`` or ``(x, y, sample_weight)``, each an array, or a
+        dict of arrays by the names of the model's inputs. Each epoch is a pass of its own, with an
+        order of its own where the pipeline shuffles, and has as many steps as there are batches,
+        also where their number is not known before. With TensorFlow as the backend strings and
+        ragged batches are taken as well.
+
+        ``data.backup(folder, every=100)`` is a callback that stores the model and the place in the
+        data, so that training goes on in the middle of an epoch.
+
+        Args:
+            class_weight: The weight of each class in the loss, as that of ``fit``, which cannot be
+                given there.
+
+        Example:
+            >>> import keras
+            >>> model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+            >>> model.compile("sgd", "mse")
+            >>> ds = Dataset.range(8).map(lambda x: (np.full(2, x / 8), x / 8)).batch(4)
+            >>> history = model.fit(ds.shuffle(2).to_keras(), epochs=3, verbose=0)
+            >>> history.epoch
+            [0, 1, 2]
+        """
+        framework("keras", "to_keras")
+        import keepset.adapters.keras.data as adapter
+
+        return adapter.KerasData(self._node, class_weight)
 
     def to_tf(self, *, output_signature: Any = None) -> Any:
         """A ``tf.data.Dataset`` of the elements, with their spec and, where known, their number.

@@ -45,6 +45,9 @@ class GroupStages(BaseDataset):
         With ``num_parallel_calls`` they are read ahead on threads, or with ``executor="process"``
         in worker processes; the order stays the same.
 
+        Without ``cycle_length``, as many take turns as are read in parallel; if that is not said
+        either, one for each core, so that the order depends on the machine.
+
         Example:
             >>> ds = Dataset.range(4).interleave(
             ...     lambda x: Dataset.from_tensors(x).repeat(3), cycle_length=2, block_length=2
@@ -52,13 +55,14 @@ class GroupStages(BaseDataset):
             >>> [int(x) for x in ds]
             [0, 0, 1, 1, 0, 1, 2, 2, 3, 3, 2, 3]
         """
+        parallelism = parallelism_for(num_parallel_calls, deterministic, executor)
         return self._then(
             nodes.Interleave(
                 parent=self._node,
                 function=function_for(map_func, "interleave"),
-                cycle_length=AUTOTUNE if cycle_length is None else cycle_length,
+                cycle_length=_cycle_length(cycle_length, parallelism),
                 block_length=1 if block_length is None else block_length,
-                parallelism=parallelism_for(num_parallel_calls, deterministic, executor),
+                parallelism=parallelism,
                 name=name,
             )
         )
@@ -269,3 +273,10 @@ class GroupStages(BaseDataset):
                 parent=self._node, batch_size=sizes, drop_remainder=drop_remainder, name=name
             )
         )
+
+
+def _cycle_length(given: int | None, parallelism: nodes.Parallelism | None) -> int:
+    """How many data sets at once: as many as are read in parallel, or one for each core."""
+    if given is not None:
+        return given
+    return AUTOTUNE if parallelism is None or parallelism.calls < 1 else parallelism.calls

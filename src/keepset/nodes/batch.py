@@ -28,6 +28,8 @@ class Batch(Node):
     batch_size: int
     drop_remainder: bool = False
 
+    makes_batches = True
+
     def __post_init__(self) -> None:
         if self.batch_size < 1:
             raise InvalidArgumentError(f"batch_size must be at least 1, not {self.batch_size}")

@@ -35,6 +35,8 @@ class BucketBySequenceLength(Node):
 
     opens_pipelines = True
 
+    makes_batches = True
+
     parent: Node = upstream()
     element_length_func: Callable[..., Any]
     bucket_boundaries: tuple[int, ...]

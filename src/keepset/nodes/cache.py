@@ -34,10 +34,12 @@ from keepset.nodes.cache_store import (
     frozen,
     size_bytes,
 )
+from keepset.nodes.remembered import KeptRows
 
 # How much is asked for at once while filling, so that copies stay small beside the data.
 _READ_BYTES = 4 << 20
 _FIRST_READ = 16
+_FILL_IT = "iterate over it once, and ds[i] reads what it holds"
 
 
 @stage
@@ -108,7 +110,15 @@ class Cache(Node):
 
     def obstacle(self) -> str | None:
         # Also once it is full: stages downstream must decide the same way in every process.
-        return f"{self.title} is filled from the front"
+        return f"{self.title} is filled from the front; {_FILL_IT}"
+
+    def positional(self) -> Node:
+        kept = self.store.find(self.parent)
+        if kept is not None:
+            return KeptRows(parent=self.parent, kept=kept)
+        parent = self.parent.positional()
+        # Elements are computed again, as they are in a pass that leaves the cache unfilled.
+        return parent if parent.obstacle() is None else self
 
     @property
     def may_run_ahead(self) -> bool:

@@ -13,7 +13,8 @@ from keepset.core.parameter import upstream
 from keepset.core.random import Randomness
 from keepset.core.run import Run
 from keepset.core.spec import Spec
-from keepset.nodes.nested import Nested, open_nested, to_node
+from keepset.errors import UnknownSpecError
+from keepset.nodes.nested import Nested, first_nested_spec, open_nested, to_node
 from keepset.nodes.row_loop import explain
 
 
@@ -22,6 +23,7 @@ class FlatMap(Node):
     """All elements of ``function(*element)``, a Dataset, for one element after another."""
 
     opens_pipelines = True
+    makes_batches = False
 
     parent: Node = upstream()
     function: Callable[..., Any]
@@ -39,6 +41,12 @@ class FlatMap(Node):
 
     def infer_spec(self, spec: Callable[[Node], Spec]) -> Spec:
         return must_run()
+
+    def _first_spec(self) -> Spec:
+        try:
+            return first_nested_spec(self.parent, lambda row: self.node_for(row, 0))
+        except UnknownSpecError:
+            return super()._first_spec()  # a later data set may have elements
 
     def node_for(self, element: Any, position: int) -> Node:
         return call_for_node(self.function, element, self.title, position)

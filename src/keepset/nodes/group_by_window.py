@@ -13,7 +13,7 @@ from keepset.core.cursor import Cursor, State
 from keepset.core.node import INFINITE, UNKNOWN, Node, must_run, stage
 from keepset.core.parameter import parameter, upstream
 from keepset.core.random import Randomness
-from keepset.core.run import Run
+from keepset.core.run import Run, look
 from keepset.core.spec import Spec
 from keepset.errors import ElementError, InvalidArgumentError, ResultError
 from keepset.nodes.nested import Nested, open_nested, to_node
@@ -31,6 +31,7 @@ class GroupByWindow(Node):
     """
 
     opens_pipelines = True
+    makes_batches = False
 
     parent: Node = upstream()
     key_func: Callable[..., Any]
@@ -67,6 +68,15 @@ class GroupByWindow(Node):
 
     def infer_spec(self, spec: Callable[[Node], Spec]) -> Spec:
         return must_run()
+
+    def _first_spec(self) -> Spec:
+        run = look(self)
+        try:
+            cursor = GroupByWindowCursor(self, run, run.key(self), self.title)
+            found = cursor.first_spec()
+        finally:
+            run.session.close()
+        return super()._first_spec() if found is None else found
 
     def size_for(self, key: int) -> int:
         """How many elements a window of this key holds."""
@@ -120,6 +130,13 @@ class GroupByWindowCursor(Cursor):
                 self._open(self._groups.pop(min(self._groups)))
             else:
                 return EMPTY
+
+    def first_spec(self) -> Spec | None:
+        """The spec of the data set that the first window became, which may hold partial batches."""
+        if not len(self.read(1)):
+            return None
+        assert self._nested is not None
+        return self._nested.node.spec()
 
     def _collect(self, max_rows: int) -> None:
         """Deal elements out to their groups until one of these is full."""

@@ -18,17 +18,17 @@ from typing import Any, NamedTuple
 
 from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.cursor import Cursor, State
-from keepset.core.node import UNKNOWN, Node, must_run, stage
+from keepset.core.node import INFINITE, UNKNOWN, Node, must_run, stage
 from keepset.core.parameter import parameter, upstream
 from keepset.core.random import Randomness
 from keepset.core.run import Run
 from keepset.core.spec import Spec
 from keepset.core.state_outline import other_workers
-from keepset.errors import InvalidArgumentError
+from keepset.errors import InvalidArgumentError, UnknownSpecError
 from keepset.nodes.autotune import AUTOTUNE
 from keepset.nodes.flat_map import call_for_node
 from keepset.nodes.journal import Journal
-from keepset.nodes.nested import Nested, open_nested
+from keepset.nodes.nested import Nested, first_nested_spec, open_nested
 from keepset.nodes.parallel import Parallelism, is_ordered
 from keepset.nodes.remote import RemoteNested, RemoteWorkers
 from keepset.workers.threads import Lanes, Task, ThreadPool, first_done
@@ -42,6 +42,7 @@ class Interleave(Node):
     """``block_length`` elements from each of ``cycle_length`` data sets in turn."""
 
     opens_pipelines = True
+    makes_batches = False
 
     parent: Node = upstream()
     function: Callable[..., Any]
@@ -67,10 +68,20 @@ class Interleave(Node):
         return _InterleaveCursor(self, run)
 
     def cardinality(self) -> int:
-        return UNKNOWN
+        # As TensorFlow's, which says so of the parallel one alone.
+        is_endless = self.parallelism is not None and self.parent.cardinality() == INFINITE
+        return INFINITE if is_endless else UNKNOWN
 
     def infer_spec(self, spec: Callable[[Node], Spec]) -> Spec:
         return must_run()
+
+    def _first_spec(self) -> Spec:
+        try:
+            return first_nested_spec(
+                self.parent, lambda row: call_for_node(self.function, row, self.title, 0)
+            )
+        except UnknownSpecError:
+            return super()._first_spec()  # a later data set may have elements
 
 
 class _Slot:

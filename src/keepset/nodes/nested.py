@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from keepset.core.chunk import Chunk
 from keepset.core.cursor import Marked, State
 from keepset.core.fingerprint import Difference
 from keepset.core.node import Node
+from keepset.core.open_sizes import opened
 from keepset.core.run import Run, start_nested
+from keepset.core.spec import Spec
 from keepset.errors import ResultError
 
 
@@ -36,11 +38,22 @@ def open_nested(
     return Nested(node, start_nested(node, within, key), state)
 
 
+def first_nested_spec(parent: Node, node_for: Callable[[Any], Node]) -> Spec:
+    """The spec of the elements of a data set that an element stands for, of the first of them.
+
+    Raises:
+        UnknownSpecError: This data set has no elements to tell.
+    """
+    row, given = parent.first_with_spec()
+    # What rows of a batch become is no batch.
+    return opened(node_for(row).spec(), given, row, False)
+
+
 class Nested:
     """An open pipeline of its own, in a run that ``open_nested`` or a worker process began."""
 
     def __init__(self, node: Node, run: Run, state: State | None = None) -> None:
-        self._run = run
+        self.node, self._run = node, run
         self._cursor = Marked(node.cursor(self._run))
         self._largest_read = sys.maxsize if node.may_run_ahead else 1
         if state is not None:

@@ -26,6 +26,8 @@ from keepset.nodes.unbatch import static_batch_size, unbatch_rows
 class Rebatch(Node):
     """The same rows in batches of ``batch_size``, or of several sizes that take turns."""
 
+    makes_batches = True
+
     parent: Node = upstream()
     batch_size: int | tuple[int, ...]
     drop_remainder: bool = False

@@ -10,7 +10,7 @@ import numpy as np
 from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.cursor import Cursor, State
 from keepset.core.element import to_element
-from keepset.core.node import UNKNOWN, Node, must_run, stage
+from keepset.core.node import INFINITE, UNKNOWN, Node, must_run, stage
 from keepset.core.parameter import upstream
 from keepset.core.random import Randomness
 from keepset.core.run import Run
@@ -67,7 +67,7 @@ class RejectionResample(Node):
         return _ResampleCursor(self, run)
 
     def cardinality(self) -> int:
-        return UNKNOWN
+        return INFINITE if self.parent.cardinality() == INFINITE else UNKNOWN
 
     def infer_spec(self, spec: Callable[[Node], Spec]) -> Spec:
         return must_run()

@@ -9,11 +9,13 @@ from typing import Any, ClassVar
 
 from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.conform import conformer
-from keepset.core.cursor import Cursor, Marked, State
+from keepset.core.cursor import Cursor, Marked, PositionCursor, State
 from keepset.core.dtypes import Array
 from keepset.core.node import Node, stage
+from keepset.core.open_sizes import opened
 from keepset.core.parameter import upstream
 from keepset.core.run import Run
+from keepset.core.spec import Spec, spec_of
 from keepset.core.state_outline import other_workers
 from keepset.core.tap import Tap, Tappable
 from keepset.nodes.row_loop import RowLoop, Step
@@ -52,6 +54,16 @@ class RowStage(Node):
         """Whether the stage can share a loop with its neighbours."""
         return True
 
+    def _first_spec(self) -> Spec:
+        return self.first_with_spec()[1]
+
+    def first_with_spec(self) -> tuple[Any, Spec]:
+        if self.inferred_spec() is not None:
+            return super().first_with_spec()
+        row, given = self.parent.first_with_spec()
+        result = self.replaced(parent=_OneRow(row=row))._first_element()
+        return result, opened(spec_of(result), given, row, self.parent.gives_batches)
+
     def obstacle(self) -> str | None:
         if not self.one_to_one:
             return f"{self.title} decides which elements there are only while it runs"
@@ -67,6 +79,22 @@ class RowStage(Node):
         if error is not None:
             raise loop.explain(error, int(indices[used - 1]))
         return Chunk.from_rows(out)
+
+
+@stage
+class _OneRow(Node):
+    """A row as it is, which a function may write to, for those who look at what comes of it."""
+
+    row: Any
+
+    def cursor(self, run: Run) -> Cursor:
+        return PositionCursor(lambda start, stop: Chunk.from_rows([self.row]), 1)
+
+    def cardinality(self) -> int:
+        return 1
+
+    def infer_spec(self, spec: Callable[[Node], Spec]) -> Spec:
+        return spec_of(self.row)
 
 
 def _one(loop: RowLoop, row: Any, position: int) -> Any:

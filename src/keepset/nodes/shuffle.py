@@ -18,13 +18,15 @@ from keepset.core.chunk import Chunk, concat
 from keepset.core.column import Column, are_alike
 from keepset.core.cursor import Cursor, Lookup, Standstill, State
 from keepset.core.dtypes import Array
-from keepset.core.node import UNKNOWN, Node, stage
+from keepset.core.node import INFINITE, UNKNOWN, Node, stage
 from keepset.core.parameter import upstream
 from keepset.core.random import Randomness, below, philox
 from keepset.core.run import Run
 from keepset.core.spec import Spec
 from keepset.core.structure import Structure, structure_of
 from keepset.errors import InvalidArgumentError, StateError
+from keepset.nodes.range import Range
+from keepset.nodes.remembered import Reordered
 
 # An element outlives this many buffer lengths of draws about once in 10**17 cases. Then, and only
 # then, restoring starts from the very beginning of the input.
@@ -66,7 +68,28 @@ class Shuffle(Node):
         return spec(self.parent)
 
     def obstacle(self) -> str | None:
-        return f"{self.title} draws its order as it goes; shuffle(keepset.GLOBAL) can be addressed"
+        return (
+            f"{self.title} draws its order as it goes; shuffle(keepset.GLOBAL) can be addressed, "
+            "and ds[i] looks up what a shuffle with seed= gives in its first pass"
+        )
+
+    def positional(self) -> Node:
+        parent = self.parent.positional().addressable()
+        if self.source.seed is None or parent.cardinality() == INFINITE:
+            return super().positional()
+        return Reordered(parent=parent, source=self.source, order_of=self._order)
+
+    def _order(self, run: Run) -> Array:
+        """The numbers of the elements in the order of a run, all drawn at once."""
+        key = run.key(self)
+        known = self.__dict__.get("_drawn_order")
+        if known is None or known[0] != key:
+            numbers = Range(start=0, stop=self.cardinality(), step=1, dtype=np.dtype(np.int64))
+            cursor = self.replaced(parent=numbers).cursor(run)
+            chunks = list(iter(lambda: cursor.read(_FILL_ROWS) or None, None))
+            known = key, np.array(concat(chunks).columns[0])
+            self.__dict__["_drawn_order"] = known
+        return known[1]
 
 
 class _ShuffleCursor(Cursor):

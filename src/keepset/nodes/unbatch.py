@@ -22,6 +22,8 @@ from keepset.nodes.trail import Trail
 class Unbatch(Node):
     """The rows of every element, one after another."""
 
+    makes_batches = False
+
     parent: Node = upstream()
 
     def __post_init__(self) -> None:

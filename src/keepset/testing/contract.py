@@ -299,6 +299,8 @@ def _check_addressing(case: _Case) -> None:
     """Elements by position are those of the first pass; or an error says which stage cannot."""
     dataset = case.make()
     node = _node(dataset).addressable()
+    if node.obstacle() is not None:
+        node = node.positional()  # what stages remember
     if node.obstacle() is not None or node.cardinality() == UNKNOWN:
         _check_not_addressable(dataset)
         return

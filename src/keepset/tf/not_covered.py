@@ -20,7 +20,7 @@ _HINTS: Final = {
     "feature_column": "use map() with tf.one_hot or a tf.lookup table",
     "get_concrete_function": "call the function",
     "gradients": "compute gradients with the framework that you train with",
-    "keras": f"{_OTHER_FRAMEWORK}; it takes datasets through to_torch(), to_jax() or to_tf()",
+    "keras": "import keras (Keras 3) and pass ds.to_keras() to fit, evaluate and predict",
     "layers": _OTHER_FRAMEWORK,
     "losses": _OTHER_FRAMEWORK,
     "make_batched_features_dataset": "use TFRecordDataset(...).parse_example(features).batch(...)",

@@ -36,8 +36,23 @@ def to_tf(node: Node, output_signature: Spec | None) -> Any:
         groups = _from_generator(_groups(node, structure, leaves), map(group_spec, leaves))
         dataset = groups.unbatch()
     else:
-        dataset = _from_generator(_elements(node, spec), map(tf_spec, leaves))
-    dataset = dataset.map(_nested(structure))
+        return _with_length(node, tf_rows(node, spec, lambda: _rows(node)))
+    return _with_length(node, dataset.map(_nested(structure)))
+
+
+def tf_rows(node: Node, spec: Spec, rows: Callable[[], Iterator[Any]]) -> Any:
+    """A ``tf.data.Dataset`` of the elements that ``rows`` gives, one by one, in each pass."""
+    structure, leaves = structure_and_leaves(spec)
+    generator = _elements(rows, spec, node.title)
+    return _from_generator(generator, map(tf_spec, leaves)).map(_nested(structure))
+
+
+def _rows(node: Node) -> Iterator[Any]:
+    for chunk in chunks_of(node, start(node)):
+        yield from chunk.rows
+
+
+def _with_length(node: Node, dataset: Any) -> Any:
     length = node.cardinality()
     if length == UNKNOWN:
         return dataset
@@ -71,13 +86,14 @@ def _groups(
     return groups
 
 
-def _elements(node: Node, spec: Spec) -> Callable[[], Iterator[Any]]:
+def _elements(
+    rows: Callable[[], Iterator[Any]], spec: Spec, title: str
+) -> Callable[[], Iterator[Any]]:
     def elements() -> Iterator[Any]:
-        for chunk in chunks_of(node, start(node)):
-            for row in chunk.rows:
-                if not is_compatible(spec, row):
-                    raise unexpected(spec, spec_of(row), node.title)
-                yield tuple(map(tf_value, structure_of(row).leaves(row)))
+        for row in rows():
+            if not is_compatible(spec, row):
+                raise unexpected(spec, spec_of(row), title)
+            yield tuple(map(tf_value, structure_of(row).leaves(row)))
 
     return elements
 

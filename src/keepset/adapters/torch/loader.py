@@ -127,3 +127,16 @@ class _CountedElements(_Elements):
 
 def _as_it_is(element: Any) -> Any:
     return element
+
+
+def loader_of(elements: Callable[[], Iterator[Any]]) -> Any:
+    """A DataLoader of elements that are tensors already, begun anew by each loop."""
+    return DataLoader(_Given(elements), batch_size=None, collate_fn=_as_it_is)
+
+
+class _Given(IterableDataset):  # type: ignore[misc]
+    def __init__(self, elements: Callable[[], Iterator[Any]]) -> None:
+        self._given = elements
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._given()

@@ -1,0 +1,1 @@
+"""Keras 3: pipelines as the data of ``fit``, ``evaluate`` and ``predict``, for each backend."""
