@@ -14,7 +14,8 @@ import numpy as np
 from keepset.core.dtypes import DType, StringType, as_dtype, string
 from keepset.core.record import record
 from keepset.errors import ElementError, InvalidArgumentError, NoFilesError
-from keepset.tf.data.dataset import Dataset, TextLineDataset
+from keepset.tf.data.dataset import Dataset
+from keepset.tf.data.record_files import TextLineDataset
 from keepset.tf.dtype import DType as TensorDType
 from keepset.tf.elements import tensored, untensored
 from keepset.tf.tensor import Tensor, array_of
