@@ -16,7 +16,13 @@ _HINTS = {
     "signal": "use numpy.fft or scipy.signal, which work on tensors",
     "lookup": "use a dict in the function that you pass to map",
     "distribute": "use shard(), one shard for each worker",
-    "make_batched_features_dataset": "use TFRecordDataset(...).parse_example(features).batch(...)",
+    "make_saveable_from_iterator": "use tf.train.Checkpoint(iterator=iterator)",
+    "make_initializable_iterator": "use iter(dataset), which needs no session",
+    "table_from_dataset": "use a dict in the function that you pass to map",
+    "index_table_from_dataset": "use a dict in the function that you pass to map",
+    "distributed_save": "use shard() and snapshot(), which several processes may use at once",
+    "CheckpointInputPipelineHook": "use tf.train.Checkpoint(iterator=iterator)",
+    "StatsAggregator": "use dataset.describe(), which names the stages",
     "service": "use shard() and snapshot(), which several processes may use at once",
 }
 

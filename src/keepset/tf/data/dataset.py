@@ -78,10 +78,9 @@ class Dataset(KeepsetDataset):
 
         It is that of Keepset, not of TensorFlow.
         """
-        from keepset.dataset.keeping import kept_stages
+        from keepset.core.fingerprint import fingerprint_of_value
 
-        text = kept_stages().fingerprint_of(self._node)
-        return tensor(int(text[:16], 16), "uint64")
+        return tensor(int(fingerprint_of_value(self)[0][:16], 16), "uint64")
 
     @classmethod
     def from_generator(
