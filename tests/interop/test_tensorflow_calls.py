@@ -18,6 +18,7 @@ import keepset.tf
 pytestmark = pytest.mark.interop
 
 FOLDER = Path(__file__).parent / "calls"
+FILES = FOLDER / "files"  # what the lines read
 
 
 def _lines() -> list[tuple[str, str]]:
@@ -46,7 +47,7 @@ def test_a_call_does_the_same(line: str) -> None:
 
 def outcome(line: str, tf: Any) -> Any:
     """What a line comes to: a value in plain Python and NumPy, or an error."""
-    names = {"tf": tf, "np": np}
+    names: dict[str, Any] = {"tf": tf, "np": np, "D": tf.data.Dataset, "DIR": str(FILES)}
     *statements, last = ast.parse(line).body
     assert isinstance(last, ast.Expr)
     try:
@@ -61,7 +62,7 @@ def kinds_of(error: Exception, tf: Any) -> set[str]:
     """By which names programs catch an error."""
     kinds = {TypeError, ValueError, LookupError, AttributeError, NotImplementedError}
     found = {kind.__name__ for kind in kinds if isinstance(error, kind)}
-    names = "InvalidArgumentError", "NotFoundError", "OutOfRangeError", "UnimplementedError"
+    names = [name for name in dir(tf.errors) if name.endswith("Error") and name != "OpError"]
     return found | {name for name in names if isinstance(error, getattr(tf.errors, name))}
 
 
@@ -71,6 +72,12 @@ def plain(value: Any, tf: Any) -> Any:
         return "shape", None if value.rank is None else value.as_list()
     if isinstance(value, tf.Tensor):
         return "tensor", str(value.dtype), tuple(value.shape), value.numpy()
+    if isinstance(value, tf.data.Dataset):
+        spec = plain(value.element_spec, tf)
+        return "dataset", spec, [plain(each, tf) for each in value.take(50)]
+    if isinstance(value, tf.TensorSpec):
+        shape = None if value.shape is None else tuple(value.shape)
+        return "spec", shape, tf.as_dtype(value.dtype).name
     if isinstance(value, dict):
         return {key: plain(item, tf) for key, item in value.items()}
     if isinstance(value, list | tuple):

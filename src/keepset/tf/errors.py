@@ -21,19 +21,8 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any, Final
 
-from keepset.errors import (
-    CardinalityError,
-    CorruptCacheError,
-    CorruptRecordError,
-    CorruptSnapshotError,
-    ElementError,
-    ElementIndexError,
-    InvalidArgumentError,
-    MissingExtraError,
-    NotAddressableError,
-    StateError,
-    WorkerDiedError,
-)
+from keepset import errors as _library
+from keepset.errors import InvalidArgumentError
 from keepset.errors import KeepsetError as OpError
 from keepset.tf.not_covered import not_covered
 
@@ -127,17 +116,17 @@ class OperatorNotAllowedInGraphError(TypeError):
 
 # The name of an error is that of the first kind here that it is of.
 _NAMES: Final = (
-    (CardinalityError, FailedPreconditionError),
-    (ElementIndexError, OutOfRangeError),
-    (NotAddressableError, UnimplementedError),
-    ((CorruptRecordError, CorruptSnapshotError, CorruptCacheError), DataLossError),
-    ((ElementError, StateError), InvalidArgumentError),
-    (WorkerDiedError, UnavailableError),
+    (_library.CardinalityError, FailedPreconditionError),
+    (_library.ElementIndexError, OutOfRangeError),
+    (_library.NotAddressableError, UnimplementedError),
+    ((_library.CorruptRecordError, _library.CorruptSnapshotError, _library.CorruptCacheError), DataLossError),
+    ((_library.ElementError, _library.StateError), InvalidArgumentError),
+    (_library.WorkerDiedError, UnavailableError),
     (FileNotFoundError, NotFoundError),
     (FileExistsError, AlreadyExistsError),
     (PermissionError, PermissionDeniedError),
     ((IsADirectoryError, NotADirectoryError), FailedPreconditionError),
-    (MissingExtraError, UnimplementedError),
+    (_library.MissingExtraError, UnimplementedError),
 )
 # What a function of Python's raises where TensorFlow runs it for the program.
 _OF_FUNCTIONS: Final = (

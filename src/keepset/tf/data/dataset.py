@@ -80,7 +80,7 @@ class Dataset(KeepsetDataset):
         """
         from keepset.core.fingerprint import fingerprint_of_value
 
-        return tensor(int(fingerprint_of_value(self)[0][:16], 16), "uint64")
+        return tensor(int(fingerprint_of_value(self).digest[:16], 16), "uint64")
 
     @classmethod
     def from_generator(
