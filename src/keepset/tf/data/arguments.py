@@ -130,6 +130,8 @@ def plain(given: Any) -> Any:
 def path(given: Any) -> Any:
     """A path as text."""
     given = plain(given)
+    if isinstance(given, int | float | np.generic):
+        raise DtypeError(f"a path must be text, not {given!r:.60}")
     return given.decode() if isinstance(given, bytes) else given
 
 

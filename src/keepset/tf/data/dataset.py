@@ -12,9 +12,10 @@ from keepset.core.element import to_element
 from keepset.core.iterate import DatasetIterator, iterate
 from keepset.core.node import Node, name_of
 from keepset.core.options import Options as EngineOptions
+from keepset.core.spec import TensorSpec
 from keepset.core.structure import structure_of
 from keepset.dataset import Dataset as KeepsetDataset
-from keepset.dataset.base import BaseDataset
+from keepset.dataset.base import BaseDataset, node_of
 from keepset.errors import CardinalityError, DtypeError, InvalidArgumentError
 from keepset.nodes import WithOptions
 from keepset.nodes.autotune import AUTOTUNE
@@ -110,6 +111,20 @@ class Dataset(KeepsetDataset):
             name,
         )
 
+    @staticmethod
+    def choose_from_datasets(  # type: ignore[override]
+        datasets: Any, choice_dataset: Any, stop_on_empty_dataset: bool = True
+    ) -> Any:
+        known = node_of(choice_dataset).known_spec()
+        if known is not None and known[0] != TensorSpec([], "int64"):
+            raise DtypeError(
+                f"the elements of choice_dataset must be scalars of int64, not {known[0]}; "
+                "use tf.cast, or Dataset.range"
+            )
+        return KeepsetDataset.choose_from_datasets.__func__(  # type: ignore[attr-defined]
+            Dataset, datasets, choice_dataset, stop_on_empty_dataset
+        )
+
     @classmethod
     def range(cls, *args: Any, **kwargs: Any) -> Any:
         if not 1 <= len(args) <= 3:
@@ -196,7 +211,12 @@ class Dataset(KeepsetDataset):
     def apply(self, transformation_func: Callable[[Any], Any]) -> Any:
         if not callable(transformation_func):
             raise DtypeError(f"apply takes a function, not {transformation_func!r:.60}")
-        return super().apply(transformation_func)
+        made = transformation_func(self)
+        if not isinstance(made, BaseDataset):
+            raise DtypeError(
+                f"the function given to apply must return a Dataset, not {type(made).__name__}"
+            )
+        return made
 
     def snapshot(
         self,
@@ -235,7 +255,7 @@ _STAGES = (
     "rejection_resample repeat shard skip sparse_batch take take_while unbatch unique window"
 ).split()
 _SOURCES = (
-    "choose_from_datasets counter from_tensor_slices from_tensors list_files load random "
+    "counter from_tensor_slices from_tensors list_files load random "
     "sample_from_datasets"
 ).split()
 for _name in _STAGES:
@@ -262,6 +282,34 @@ def _bound(function: Callable[..., Any]) -> Callable[..., Any]:
 
 for _name in _SOURCES:
     setattr(Dataset, _name, _source(_name))
+
+
+class _Zip:
+    """``Dataset.zip(a, b)``, ``Dataset.zip((a, b))`` and ``a.zip(b)``."""
+
+    def __get__(self, instance: Any, owner: Any) -> Callable[..., Dataset]:
+        function = KeepsetDataset.__dict__["zip"].__get__(instance, Dataset)
+
+        @wraps(function)
+        def zip(*args: Any, datasets: Any = None, name: str | None = None) -> Any:
+            for each in (*args, datasets):
+                _check_zipped(each)
+            if instance is None and not args and datasets is None:
+                raise DtypeError("zip needs at least one dataset")
+            return function(*args, datasets=datasets, name=name)
+
+        return zip
+
+
+def _check_zipped(given: Any) -> None:
+    if isinstance(given, dict | tuple):
+        for each in given.values() if isinstance(given, dict) else given:
+            _check_zipped(each)
+    elif given is not None and not isinstance(given, BaseDataset):
+        raise DtypeError(f"zip takes Datasets, or a tuple or dict of them, not {given!r:.60}")
+
+
+Dataset.zip = _Zip()  # type: ignore[assignment]
 
 
 class Generator:

@@ -15,6 +15,7 @@ from keepset.exchange.text.lines import ReadText
 from keepset.tf.conversion import value_of
 from keepset.tf.data.arguments import number, path, plain
 from keepset.tf.data.dataset import Dataset
+from keepset.tf.errors import translation
 
 
 class TFRecordDataset(Dataset):
@@ -33,7 +34,9 @@ class TFRecordDataset(Dataset):
     ) -> None:
         kind, size = path(compression_type), number(buffer_size)
         reads = number(num_parallel_reads)
-        super().__init__(_Records(names_of(filenames), kind, size, reads, name, **named))
+        with translation():
+            made = _Records(names_of(filenames), kind, size, reads, name, **named)
+        super().__init__(made)
 
 
 class TextLineDataset(Dataset):
@@ -85,7 +88,8 @@ def _raw(
 ) -> BaseDataset:
     # Files are what they are said to be: None means that they are not compressed.
     fields["compression_type"] = path(compression_type) or ""
-    return Dataset(node_of(raw_files(kind, names_of(filenames), number(at_once), **fields)))
+    with translation():
+        return Dataset(node_of(raw_files(kind, names_of(filenames), number(at_once), **fields)))
 
 
 def names_of(filenames: Any) -> Any:

@@ -6,15 +6,18 @@ import inspect
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
+import numpy as np
+
 from keepset.core.node import INFINITE, UNKNOWN
 from keepset.core.spec import spec_of
 from keepset.errors import InvalidArgumentError
 from keepset.nodes.autotune import AUTOTUNE
+from keepset.tf.conversion import string_array
 from keepset.tf.data.arguments import flag, number
 from keepset.tf.data.dataset import Dataset
 from keepset.tf.elements import literals, tensored, untensored
 from keepset.tf.errors import OutOfRangeError
-from keepset.tf.tensor import tensor
+from keepset.tf.tensor import tensor, wrapped
 
 Transformation: TypeAlias = Callable[[Dataset], Dataset]
 
@@ -128,7 +131,7 @@ def parse_example_dataset(
 
 
 def pad_to_cardinality(cardinality: Any, mask_key: str = "valid") -> Transformation:
-    """Repeat the first element to a number of elements; ``mask_key`` says which are real."""
+    """Add elements of zeros up to a number of elements; ``mask_key`` says which are real."""
     wanted = number(cardinality)
 
     def pad(dataset: Dataset) -> Dataset:
@@ -142,9 +145,22 @@ def pad_to_cardinality(cardinality: Any, mask_key: str = "valid") -> Transformat
             raise InvalidArgumentError("pad_to_cardinality needs elements that are dicts")
         real = dataset.map(lambda element: {**element, mask_key: tensor(True)})
         more = dataset.take(1).repeat(wanted - count)
-        return real.concatenate(more.map(lambda element: {**element, mask_key: tensor(False)}))
+        return real.concatenate(more.map(lambda element: {**_zeros(element), mask_key: tensor(False)}))
 
     return pad
+
+
+def _zeros(element: Any) -> Any:
+    if isinstance(element, dict):
+        return {key: _zeros(item) for key, item in element.items()}
+    if isinstance(element, tuple):
+        return tuple(map(_zeros, element))
+    value = element._value
+    if isinstance(value, bytes):
+        return tensor(b"")
+    if value.dtype.kind == "O":
+        return wrapped(string_array([b""] * value.size, value.shape))
+    return wrapped(np.zeros_like(value))
 
 
 class Reducer:
