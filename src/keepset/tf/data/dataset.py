@@ -70,6 +70,10 @@ class Dataset(KeepsetDataset):
             found = super().__getitem__(number(index))
         return found if isinstance(found, KeepsetDataset) else tensored(found)
 
+    def __len__(self) -> int:
+        with errors.translation():
+            return super().__len__()
+
     def cardinality(self) -> Tensor:  # type: ignore[override]
         """The number of elements as a tensor, or one of the two constants."""
         return tensor(super().cardinality(), "int64")
