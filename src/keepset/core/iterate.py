@@ -279,7 +279,7 @@ class _Feed:
 
     def _fail(self, error: BaseException) -> BaseException:
         self.close()
-        return error if self._translate is None else self._translate(error)  # type: ignore[no-any-return]
+        return error if self._translate is None else self._translate(error)
 
     def drop(self) -> None:
         """Close without noting the position: nothing is left that could ask for it."""

@@ -14,7 +14,6 @@ from typing import Any, TypeAlias
 
 from keepset.core.cursor import Cursor, Marked, State
 
-
 OnError: TypeAlias = Callable[[BaseException], BaseException]
 
 
@@ -52,7 +51,7 @@ class Tappable(Cursor):
 
     @abstractmethod
     def tap(self, on_error: OnError) -> Tap:
-        """A tap in place of this cursor; an element's error is raised as ``on_error`` returns it."""
+        """A tap in place of this cursor; ``on_error`` says what is raised for an error."""
 
 
 def tap_of(cursor: Cursor, on_error: OnError) -> Tap:

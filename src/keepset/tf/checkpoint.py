@@ -64,7 +64,9 @@ class Checkpoint:
         """Write a checkpoint under this very name."""
         path = os.path.abspath(_text(file_prefix)) if "://" not in _text(file_prefix) else ""
         if not path:
-            raise NotCoveredError(f"{file_prefix}: checkpoints are files on a disk; copy them there")
+            raise NotCoveredError(
+                f"{file_prefix}: checkpoints are files on a disk; copy them there"
+            )
         content = {"keepset_checkpoint": 1, "saved": self._saved, "parts": self._state()}
         _write(path + _SUFFIX, json.dumps(content))
         return _text(file_prefix)
@@ -157,8 +159,10 @@ class CheckpointManager:
             raise InvalidArgumentError("checkpoint_interval needs a step_counter")
         self._checkpoint, self._directory = checkpoint, _text(directory)
         self._most, self._name = max_to_keep, checkpoint_name
-        self._counter, self._interval = step_counter, checkpoint_interval
-        self._init, self._last_step = init_fn, last_checkpoint_step
+        self._counter = step_counter
+        self._interval: Any = checkpoint_interval
+        self._init = init_fn
+        self._last_step: Any = last_checkpoint_step
         self._kept = [each for each in _listed(self._directory)[1] if _exists(each)]
 
     @property
@@ -170,7 +174,7 @@ class CheckpointManager:
         return self._checkpoint
 
     @property
-    def checkpoint_interval(self) -> int | None:
+    def checkpoint_interval(self) -> Any:
         return self._interval
 
     @property
@@ -205,9 +209,9 @@ class CheckpointManager:
         if self._counter is None:
             return False
         step = int(self._counter)
-        if check_interval and self._interval is not None and self._last_step is not None:
-            if step - self._last_step < self._interval:
-                return True
+        is_timed = check_interval and None not in (self._interval, self._last_step)
+        if is_timed and step - self._last_step < self._interval:
+            return True
         self._last_step = step
         return False
 
@@ -303,7 +307,9 @@ def _read(path: str) -> dict[str, Any]:
             "tf.train.latest_checkpoint(folder)"
         ) from error
     except ValueError as error:
-        raise DataLossError(f"{path + _SUFFIX} is damaged: {error}; restore an older one") from error
+        raise DataLossError(
+            f"{path + _SUFFIX} is damaged: {error}; restore an older one"
+        ) from error
     if not isinstance(content, dict) or content.get("keepset_checkpoint") != 1:
         raise DataLossError(f"{path + _SUFFIX} is no checkpoint of this version of keepset.tf")
     return content

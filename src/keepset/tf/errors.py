@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from typing import Any, Final
 
 from keepset import errors as _library
@@ -71,7 +70,7 @@ __all__ = [
 ]
 
 
-class _Named(OpError):
+class _NamedError(OpError):
     """An error that TensorFlow has a name for, made of a node, an operation and a message."""
 
     def __init__(self, *given: Any) -> None:
@@ -90,7 +89,7 @@ class _Named(OpError):
 def _error(name: str, code: int, *kinds: type[Exception]) -> type[OpError]:
     """The class of a name, which is also what Python calls such errors."""
     members = {"error_code": code, "__module__": __name__, "__doc__": f"As ``tf.errors.{name}``."}
-    return type(name, (_Named, *kinds), members)
+    return type(name, (_NamedError, *kinds), members)
 
 
 CancelledError = _error("CancelledError", CANCELLED)
@@ -111,7 +110,7 @@ UnauthenticatedError = _error("UnauthenticatedError", UNAUTHENTICATED)
 
 
 class OperatorNotAllowedInGraphError(TypeError):
-    """As ``tf.errors.OperatorNotAllowedInGraphError``, which nothing raises: there are no graphs."""
+    """As in TensorFlow; nothing raises it, because there are no graphs."""
 
 
 # The name of an error is that of the first kind here that it is of.
@@ -119,7 +118,10 @@ _NAMES: Final = (
     (_library.CardinalityError, FailedPreconditionError),
     (_library.ElementIndexError, OutOfRangeError),
     (_library.NotAddressableError, UnimplementedError),
-    ((_library.CorruptRecordError, _library.CorruptSnapshotError, _library.CorruptCacheError), DataLossError),
+    (
+        (_library.CorruptRecordError, _library.CorruptSnapshotError, _library.CorruptCacheError),
+        DataLossError,
+    ),
     ((_library.ElementError, _library.StateError), InvalidArgumentError),
     (_library.WorkerDiedError, UnavailableError),
     (FileNotFoundError, NotFoundError),
@@ -153,7 +155,7 @@ def translated(error: BaseException, *, is_of_function: bool = False) -> Any:
     """
     names = _NAMES + _OF_FUNCTIONS if is_of_function else _NAMES
     name = next((name for kinds, name in names if isinstance(error, kinds)), None)
-    if name is None or isinstance(error, OpError) and isinstance(error, (name, _Named)):
+    if name is None or (isinstance(error, OpError) and isinstance(error, (name, _NamedError))):
         return error
     return named(error, name)
 
@@ -161,7 +163,7 @@ def translated(error: BaseException, *, is_of_function: bool = False) -> Any:
 def named(error: BaseException, name: type[OpError]) -> Any:
     """An error with one more name by which it is caught."""
     kind = type(error)
-    both = _both(kind, name)
+    both: Any = _both(kind, name)
     if issubclass(kind, OpError):
         with_both: Any = error
         with_both.__class__ = both
@@ -177,8 +179,18 @@ def named(error: BaseException, name: type[OpError]) -> Any:
     return made.with_traceback(error.__traceback__)
 
 
-@cache
-def _both(kind: type[BaseException], name: type[OpError]) -> type[Any]:
+def _both(kind: Any, name: Any) -> Any:
+    """The class of errors that are of two kinds."""
+    key = kind, name
+    if key not in _BOTH:
+        _BOTH[key] = _made_of_both(kind, name)
+    return _BOTH[key]
+
+
+_BOTH: dict[Any, Any] = {}
+
+
+def _made_of_both(kind: Any, name: Any) -> Any:
     if issubclass(name, kind):
         return name
     first = kind if issubclass(kind, OpError) else name
@@ -198,7 +210,7 @@ def _reduce(self: Any) -> tuple[Any, ...]:
 def _remade(
     kind: type[BaseException], name: type[OpError], args: Any, held: dict[str, Any]
 ) -> BaseException:
-    both = _both(kind, name)
+    both: Any = _both(kind, name)
     made: BaseException = both.__new__(both)
     made.args = args
     made.__dict__.update(held)

@@ -12,7 +12,7 @@ from keepset.tf.dtype import as_dtype
 from keepset.tf.not_covered import not_covered
 from keepset.tf.shapes import TensorShape
 
-__all__ = [  # noqa: PLE0604
+__all__ = [
     *_data.__all__,
     "get_output_shapes",
     "get_output_types",

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
-from keepset.tf.gfile import GFile, copy, exists, glob, isdir, listdir, makedirs, remove
-from keepset.tf.gfile import rename, rmtree
+from keepset.tf.gfile import (
+    GFile,
+    copy,
+    exists,
+    glob,
+    isdir,
+    listdir,
+    makedirs,
+    remove,
+    rename,
+    rmtree,
+)
 from keepset.tf.not_covered import not_covered
 
 Copy, Exists, Glob, IsDirectory, ListDirectory = copy, exists, glob, isdir, listdir

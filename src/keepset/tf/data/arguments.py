@@ -135,12 +135,27 @@ def path(given: Any) -> Any:
     return given.decode() if isinstance(given, bytes) else given
 
 
-_NUMBERS: Final = (
-    "args batch_size block_length buffer_size count cycle_length expected_cardinality index "
-    "num_parallel_calls num_shards seed shift size start step stride window_size"
-).split()
-_FLAGS: Final = "drop_remainder deterministic shuffle reshuffle_each_iteration".split()
-_FUNCTIONS: Final = "reduce_func window_size_func element_length_func class_func".split()
+_NUMBERS: Final = [
+    "args",
+    "batch_size",
+    "block_length",
+    "buffer_size",
+    "count",
+    "cycle_length",
+    "expected_cardinality",
+    "index",
+    "num_parallel_calls",
+    "num_shards",
+    "seed",
+    "shift",
+    "size",
+    "start",
+    "step",
+    "stride",
+    "window_size",
+]
+_FLAGS: Final = ["drop_remainder", "deterministic", "shuffle", "reshuffle_each_iteration"]
+_FUNCTIONS: Final = ["reduce_func", "window_size_func", "element_length_func", "class_func"]
 _CONVERTERS: Final[dict[str, Callable[[Any], Any]]] = {
     **dict.fromkeys(_NUMBERS, number),
     **dict.fromkeys(_FLAGS, flag),

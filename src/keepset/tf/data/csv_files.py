@@ -328,7 +328,8 @@ def make_csv_dataset(
     if num_epochs != 1:
         ds = ds.repeat(num_epochs)
     batches = ds.batch(batch_size, drop_remainder=num_epochs is None)
-    made: Dataset = batches.map(_Named(tuple(chosen), label_name))
+    named = _Named(tuple(chosen), label_name)
+    made: Dataset = batches.map(named, output_signature=named(*batches.element_spec))
     return made if prefetch_buffer_size is None else made.prefetch(prefetch_buffer_size)
 
 

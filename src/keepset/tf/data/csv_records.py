@@ -68,7 +68,8 @@ class CsvFormat:
             text = left + (piece or b"")
             start = 0
             if self.quotes and b'"' in text:
-                for start, found in self._complete(text, is_end):
+                for behind, found in self._complete(text, is_end):
+                    start = behind
                     yield found
             else:
                 # A CR that comes last may be half of what ends a record.

@@ -12,7 +12,7 @@ from keepset.core.element import to_element
 from keepset.core.iterate import DatasetIterator, iterate
 from keepset.core.node import Node, name_of
 from keepset.core.options import Options as EngineOptions
-from keepset.core.spec import TensorSpec
+from keepset.core.spec import Spec, TensorSpec
 from keepset.core.structure import structure_of
 from keepset.dataset import Dataset as KeepsetDataset
 from keepset.dataset.base import BaseDataset, node_of
@@ -59,16 +59,22 @@ class Dataset(KeepsetDataset):
 
     def as_numpy_iterator(self) -> DatasetIterator:
         """Plain NumPy, one element after another."""
-        return iterate(self._node, None, errors.translated)
+        return self.iterate()
 
     def iterate(self, state: State | None = None) -> DatasetIterator:
         """Plain NumPy from a state on; the iterator tells its own."""
-        return iterate(self._node, state, errors.translated)
+        with errors.translation():
+            return iterate(self._node, state, errors.translated)
 
     def __getitem__(self, index: Any) -> Any:
         with errors.translation():
             found = super().__getitem__(number(index))
         return found if isinstance(found, KeepsetDataset) else tensored(found)
+
+    @property
+    def element_spec(self) -> Spec:
+        with errors.translation():
+            return super().element_spec
 
     def __len__(self) -> int:
         with errors.translation():
@@ -116,7 +122,7 @@ class Dataset(KeepsetDataset):
         )
 
     @staticmethod
-    def choose_from_datasets(  # type: ignore[override]
+    def choose_from_datasets(
         datasets: Any, choice_dataset: Any, stop_on_empty_dataset: bool = True
     ) -> Any:
         known = node_of(choice_dataset).known_spec()
@@ -253,15 +259,41 @@ _snapshot = taking_tensors(KeepsetDataset.snapshot)
 _save = taking_tensors(KeepsetDataset.save)
 
 # Methods that differ from those of the library in nothing but what they take.
-_STAGES = (
-    "assert_cardinality batch bucket_by_sequence_length cache concatenate enumerate filter "
-    "flat_map group_by_window ignore_errors padded_batch prefetch ragged_batch rebatch "
-    "rejection_resample repeat shard skip sparse_batch take take_while unbatch unique window"
-).split()
-_SOURCES = (
-    "counter from_tensor_slices from_tensors list_files load random "
-    "sample_from_datasets"
-).split()
+_STAGES = [
+    "assert_cardinality",
+    "batch",
+    "bucket_by_sequence_length",
+    "cache",
+    "concatenate",
+    "enumerate",
+    "filter",
+    "flat_map",
+    "group_by_window",
+    "ignore_errors",
+    "padded_batch",
+    "prefetch",
+    "ragged_batch",
+    "rebatch",
+    "rejection_resample",
+    "repeat",
+    "shard",
+    "skip",
+    "sparse_batch",
+    "take",
+    "take_while",
+    "unbatch",
+    "unique",
+    "window",
+]
+_SOURCES = [
+    "counter",
+    "from_tensor_slices",
+    "from_tensors",
+    "list_files",
+    "load",
+    "random",
+    "sample_from_datasets",
+]
 for _name in _STAGES:
     setattr(Dataset, _name, taking_tensors(getattr(KeepsetDataset, _name)))
 
@@ -352,4 +384,3 @@ def _unpickle(kind: type[Dataset], data: bytes) -> Dataset:
     made = object.__new__(kind)  # those that extend it have a constructor of their own
     Dataset.__init__(made, cloudpickle.loads(data))
     return made
-

@@ -182,7 +182,8 @@ def sample_from_datasets(
 def choose_from_datasets(
     datasets: Any, choice_dataset: Dataset, stop_on_empty_dataset: bool = False
 ) -> Dataset:
-    return Dataset.choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset)
+    made: Dataset = Dataset.choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset)
+    return made
 
 
 class TFRecordWriter:

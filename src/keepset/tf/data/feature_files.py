@@ -47,12 +47,13 @@ def make_batched_features_dataset(
     if num_epochs != 1:
         records = records.repeat(num_epochs)
     dropped = flag(drop_final_batch) or num_epochs is None
-    parsed = records.batch(batch_size, dropped).parse_example(features)
+    parsed: Dataset = records.batch(batch_size, dropped).parse_example(features)
     if label_key is not None:
         if label_key not in features:
             raise ValueError(f"label_key {label_key!r} is none of {', '.join(features)}")
         parsed = parsed.map(lambda values: (_without(values, label_key), values[label_key]))
-    return parsed.prefetch(1 if prefetch_buffer_size is None else prefetch_buffer_size)
+    made: Dataset = parsed.prefetch(1 if prefetch_buffer_size is None else prefetch_buffer_size)
+    return made
 
 
 def _value(*parts: Any) -> Any:

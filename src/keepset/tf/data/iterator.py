@@ -11,7 +11,7 @@ from keepset.core.node import Node
 from keepset.core.spec import Spec, spec_of
 from keepset.errors import InvalidArgumentError
 from keepset.tf.elements import tensored, untensored
-from keepset.tf.errors import OutOfRangeError, translated
+from keepset.tf.errors import OutOfRangeError, translated, translation
 
 NumpyIterator = DatasetIterator
 
@@ -40,7 +40,8 @@ class Iterator(map):  # type: ignore[type-arg]  # of tensors, made at the speed 
     @classmethod
     def over(cls, node: Node, state: State | None = None) -> Iterator:
         """An iterator over the elements of a pipeline, from a state on."""
-        elements = iterate(node, state, translated)
+        with translation():
+            elements = iterate(node, state, translated)
         made = cls(tensored, elements)
         made._node, made._elements = node, elements
         return made

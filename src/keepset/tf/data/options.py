@@ -67,8 +67,7 @@ class _Settings:
         # A bool is no number here, as it is not one of TensorFlow's.
         if type(value) is not kind and not (isinstance(value, kind) and kind is not int):
             raise DtypeError(
-                f'Property "{name}" must be of type {kind}, got: {value!r} '
-                f"(type: {type(value)})"
+                f'Property "{name}" must be of type {kind}, got: {value!r} (type: {type(value)})'
             )
         self.__dict__["_set"][key] = value
 
@@ -131,11 +130,20 @@ class OptimizationOptions(_Settings):
     """Taken and without effect: there is no graph to rewrite."""
 
     _kinds: ClassVar = dict.fromkeys(
-        (
-            "apply_default_optimizations filter_fusion filter_parallelization inject_prefetch "
-            "map_and_batch_fusion map_and_filter_fusion map_fusion map_parallelization "
-            "noop_elimination parallel_batch seq_interleave_prefetch shuffle_and_repeat_fusion"
-        ).split(),
+        [
+            "apply_default_optimizations",
+            "filter_fusion",
+            "filter_parallelization",
+            "inject_prefetch",
+            "map_and_batch_fusion",
+            "map_and_filter_fusion",
+            "map_fusion",
+            "map_parallelization",
+            "noop_elimination",
+            "parallel_batch",
+            "seq_interleave_prefetch",
+            "shuffle_and_repeat_fusion",
+        ],
         bool,
     )
 

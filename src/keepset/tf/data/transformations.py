@@ -38,6 +38,19 @@ def _as_method(name: str, method: str, signature: Callable[..., Any]) -> Callabl
     return transformation
 
 
+def _bucket_signature(
+    element_length_func: Any,
+    bucket_boundaries: Any,
+    bucket_batch_sizes: Any,
+    padded_shapes: Any = None,
+    padding_values: Any = None,
+    pad_to_bucket_boundary: Any = False,
+    no_padding: Any = False,
+    drop_remainder: Any = False,
+) -> None:
+    pass
+
+
 # By name: the method, and TensorFlow's signature of the function.
 _METHODS: Final[dict[str, tuple[str, Callable[..., Any]]]] = {
     "assert_cardinality": ("assert_cardinality", lambda expected_cardinality: 0),
@@ -64,17 +77,7 @@ _METHODS: Final[dict[str, tuple[str, Callable[..., Any]]]] = {
     "take_while": ("take_while", lambda predicate: 0),
     "unbatch": ("unbatch", lambda: 0),
     "unique": ("unique", lambda: 0),
-    "bucket_by_sequence_length": (
-        "bucket_by_sequence_length",
-        lambda element_length_func,
-        bucket_boundaries,
-        bucket_batch_sizes,
-        padded_shapes=None,
-        padding_values=None,
-        pad_to_bucket_boundary=False,
-        no_padding=False,
-        drop_remainder=False: 0,
-    ),
+    "bucket_by_sequence_length": ("bucket_by_sequence_length", _bucket_signature),
 }
 METHODS: Final = {name: _as_method(name, *rest) for name, rest in _METHODS.items()}
 
@@ -145,7 +148,9 @@ def pad_to_cardinality(cardinality: Any, mask_key: str = "valid") -> Transformat
             raise InvalidArgumentError("pad_to_cardinality needs elements that are dicts")
         real = dataset.map(lambda element: {**element, mask_key: tensor(True)})
         more = dataset.take(1).repeat(wanted - count)
-        return real.concatenate(more.map(lambda element: {**_zeros(element), mask_key: tensor(False)}))
+        false = more.map(lambda element: {**_zeros(element), mask_key: tensor(False)})
+        padded: Dataset = real.concatenate(false)
+        return padded
 
     return pad
 
@@ -191,7 +196,9 @@ def group_by_reducer(key_func: Callable[..., Any], reducer: Reducer) -> Transfor
             for key in sorted(states):
                 yield reducer.finalize_func(states[key])
 
-        return Dataset.from_generator(results, output_signature=_signature(dataset, reducer))
+        signature = _signature(dataset, reducer)
+        folded: Dataset = Dataset.from_generator(results, output_signature=signature)
+        return folded
 
     return fold
 
@@ -228,4 +235,3 @@ def _stacked(elements: list[Any]) -> Any:
     if isinstance(first, tuple):
         return tuple(_stacked(list(each)) for each in zip(*elements, strict=True))
     return elements
-
