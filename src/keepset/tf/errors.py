@@ -157,10 +157,10 @@ def translated(error: BaseException, *, is_of_function: bool = False) -> Any:
     name = next((name for kinds, name in names if isinstance(error, kinds)), None)
     if name is None or (isinstance(error, OpError) and isinstance(error, (name, _NamedError))):
         return error
-    return named(error, name)
+    return _with_name(error, name)
 
 
-def named(error: BaseException, name: type[OpError]) -> Any:
+def _with_name(error: BaseException, name: type[OpError]) -> Any:
     """An error with one more name by which it is caught."""
     kind = type(error)
     both: Any = _both(kind, name)

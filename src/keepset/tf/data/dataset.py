@@ -154,9 +154,6 @@ class Dataset(KeepsetDataset):
         again = flag(reshuffle_each_iteration)
         return super().shuffle(number(buffer_size), number(seed), again, name)
 
-    def map(self, map_func: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-        return _map(self, map_func, *arguments, **named)
-
     def interleave(
         self,
         map_func: Callable[..., Any],
@@ -254,7 +251,6 @@ class Dataset(KeepsetDataset):
         return super().__repr__()
 
 
-_map = taking_tensors(KeepsetDataset.map, map_func=OnTensors)
 _snapshot = taking_tensors(KeepsetDataset.snapshot)
 _save = taking_tensors(KeepsetDataset.save)
 
@@ -294,6 +290,7 @@ _SOURCES = [
     "random",
     "sample_from_datasets",
 ]
+setattr(Dataset, "map", taking_tensors(KeepsetDataset.map, map_func=OnTensors))  # noqa: B010
 for _name in _STAGES:
     setattr(Dataset, _name, taking_tensors(getattr(KeepsetDataset, _name)))
 
