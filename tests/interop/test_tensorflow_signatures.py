@@ -1,4 +1,4 @@
-"""Methods and functions take what TensorFlow's take, by the same names and with the same defaults."""
+"""Methods and functions take what TensorFlow's take, with the same names and defaults."""
 
 from __future__ import annotations
 

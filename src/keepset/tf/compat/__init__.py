@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import Any
 
 from keepset.tf.compat import v1
@@ -53,7 +54,5 @@ def _text(given: Any) -> Any:
 
 def __getattr__(name: str) -> Any:
     if name == "v2":  # it is the whole of tf, which imports this module
-        import keepset.tf
-
-        return keepset.tf
+        return sys.modules["keepset.tf"]
     return not_covered("tf.compat")(name)

@@ -307,8 +307,8 @@ def make_csv_dataset(
         defaults = list(column_defaults)
         if len(defaults) != len(places):
             raise InvalidArgumentError(
-                f"column_defaults has {len(defaults)} defaults, and there are {len(places)} columns "
-                f"({', '.join(names[place] for place in places)}); pass one for each"
+                f"column_defaults has {len(defaults)} defaults, and there are {len(places)} "
+                f"columns ({', '.join(names[place] for place in places)}); pass one for each"
             )
     else:
         rows = _rows(files, written, header, num_rows_for_inference, names)
