@@ -9,6 +9,7 @@ from typing import Any
 
 from keepset.core.cursor import State
 from keepset.core.element import to_element
+from keepset.core.fingerprint import fingerprint_of_value
 from keepset.core.iterate import DatasetIterator, iterate
 from keepset.core.node import Node, name_of
 from keepset.core.options import Options as EngineOptions
@@ -89,8 +90,6 @@ class Dataset(KeepsetDataset):
 
         It is that of Keepset, not of TensorFlow.
         """
-        from keepset.core.fingerprint import fingerprint_of_value
-
         return tensor(int(fingerprint_of_value(self).digest[:16], 16), "uint64")
 
     @classmethod
