@@ -41,11 +41,27 @@ from typing import Any
 
 
 class KeepsetError(Exception):
-    """The root of all errors of this library."""
+    """The root of all errors of this library; ``message`` is its text."""
+
+    # What programs for TensorFlow read from errors: one of the codes of ``keepset.tf.errors``, and
+    # the operation that failed.
+    error_code: int = 2
+    node_def: Any = None
+    op: Any = None
+
+    @property
+    def message(self) -> str:
+        return str(self)
 
 
 class InvalidArgumentError(KeepsetError, ValueError):
     """An argument has a value that the stage cannot take."""
+
+    error_code = 3
+
+    def __init__(self, *given: Any) -> None:
+        # Programs for TensorFlow make errors of a node, an operation and a message.
+        super().__init__(*(given[2:3] if len(given) > 2 else given))
 
 
 class NoFilesError(InvalidArgumentError, FileNotFoundError):

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import keepset.tf as ktf
-from keepset.errors import ElementError
+from keepset.errors import ElementError, InvalidArgumentError
+from keepset.tf.data.csv_records import CsvFormat
 
 
 def read(path: Path, lines: list[str], **given: Any) -> list[Any]:
@@ -63,3 +64,72 @@ def test_a_number_that_comes_late_is_an_error_too(tmp_path: Path) -> None:
     lines = ["0.5"] * 5 + [str(2**53 + 1)]
     with pytest.raises(ElementError, match="would round"):
         read(tmp_path / "a.csv", lines, num_rows_for_inference=5)
+
+
+def rows(path: Path, text: bytes, defaults: list[Any], **given: Any) -> list[Any]:
+    path.write_bytes(text)
+    ds = ktf.data.experimental.CsvDataset(str(path), defaults, **given)
+    return list(ds.as_numpy_iterator())
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (b"1,a\r2,b\r", [(1, b"a"), (2, b"b")]),
+        (b"1,a\r\n2,b", [(1, b"a"), (2, b"b")]),
+        (b'1,"two\nlines"\n2,"say ""hi"""\n', [(1, b"two\nlines"), (2, b'say "hi"')]),
+        (b"1,caf\xe9\n", [(1, b"caf\xe9")]),
+        (b"", []),
+    ],
+)
+def test_records_are_those_of_tensorflow(text: bytes, wanted: list[Any], tmp_path: Path) -> None:
+    assert rows(tmp_path / "a.csv", text, [ktf.int32, ktf.string]) == wanted
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 8])
+def test_records_may_be_cut_anywhere(size: int) -> None:
+    text = b'1,"a\r\n""b"""\r\n2,x\r3,y\n\n"",""'
+    pieces = [text[at : at + size] for at in range(0, len(text), size)]
+    written = CsvFormat()
+    found = [written.fields(each) for each in written.records(pieces)]
+    assert found == [[b"1", b'a\r\n"b"'], [b"2", b"x"], [b"3", b"y"], [b""], [b"", b""]]
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (b'1,x"y\n', "a field without quotes has a quote inside"),
+        (b'1,"xy\n', "a quoted field does not end"),
+        (b'1,"x"y\n', "must be doubled"),
+        (b"1_000,x\n", "is no int32"),
+        (b"1\n", "has 1 fields, and 2 were expected"),
+        (b",x\n", "a field is required and missing"),
+    ],
+)
+def test_what_is_malformed_is_an_error(text: bytes, what: str, tmp_path: Path) -> None:
+    with pytest.raises(ElementError, match=what) as caught:
+        rows(tmp_path / "a.csv", text, [ktf.int32, ktf.string])
+    assert isinstance(caught.value, ktf.errors.InvalidArgumentError)
+
+
+def test_columns_are_not_lost(tmp_path: Path) -> None:
+    first, second = tmp_path / "a.csv", tmp_path / "b.csv"
+    first.write_text("a,a\n1,2\n")
+    second.write_text("a,b\n1,\n")
+    make = ktf.data.experimental.make_csv_dataset
+    with pytest.raises(InvalidArgumentError, match="the column a is there twice"):
+        make(str(first), 1)
+    with pytest.raises(InvalidArgumentError, match="has the columns a, b, and"):
+        make([str(first), str(second)], 1)
+    with pytest.raises(InvalidArgumentError, match="column_defaults has 1 defaults"):
+        make(str(second), 1, column_defaults=[0])
+    with pytest.raises(InvalidArgumentError, match="in ascending order"):
+        rows(second, b"1,2\n", [ktf.int32], select_cols=[-1])
+    [batch] = make(str(second), 1, num_epochs=1, header=False, column_names=["a", "b"])
+    assert batch["a"].numpy().tolist() == [1]
+
+
+def test_lines_keep_their_shape() -> None:
+    columns = ktf.io.decode_csv([["1,2"], ["3,4"]], [[0], [0.0]])
+    assert [column.shape.as_list() for column in columns] == [[2, 1], [2, 1]]
+    assert columns[1].numpy().tolist() == [[2.0], [4.0]]

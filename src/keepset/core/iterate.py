@@ -26,7 +26,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import chain
 from sys import getrefcount
@@ -91,12 +91,15 @@ class _Turns:
 class _Feed:
     """Gives ``chain`` one iterator over the elements of each read."""
 
-    def __init__(self, root: Node, state: State | None) -> None:
+    def __init__(
+        self, root: Node, state: State | None, translate: Callable[[Any], Any] | None
+    ) -> None:
         reuse_freed_memory()
+        self._translate = translate
         self._outline = outline_of(root)
         with state_errors(state):
             self._run = start(root, None if state is None else state["draws"])
-            self._tap = tap_of(root.cursor(self._run), on_error=self.close)
+            self._tap = tap_of(root.cursor(self._run), on_error=self._fail)
         self._pace = Pace(root.may_run_ahead)
         self._tap.counts_bytes = root.may_run_ahead
         self._closed = False
@@ -188,7 +191,9 @@ class _Feed:
             self.close()
             if was_closed and isinstance(error, Exception):
                 raise StopIteration from None  # another thread has closed what this one was reading
-            raise
+            if self._translate is None or (told := self._translate(error)) is error:
+                raise
+            raise told from error
         finally:
             self._is_reading = False
         if rows is None:
@@ -271,6 +276,10 @@ class _Feed:
         finally:
             if is_held:
                 self._lock.release()
+
+    def _fail(self, error: BaseException) -> BaseException:
+        self.close()
+        return error if self._translate is None else self._translate(error)
 
     def drop(self) -> None:
         """Close without noting the position: nothing is left that could ask for it."""
@@ -402,11 +411,18 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_leave_to_parent)
 
 
-def iterate(root: Node, state: State | None = None) -> DatasetIterator:
-    """Iterate over the elements of ``root``, from the beginning or from a state."""
+def iterate(
+    root: Node,
+    state: State | None = None,
+    translate: Callable[[BaseException], BaseException] | None = None,
+) -> DatasetIterator:
+    """Iterate over the elements of ``root``, from the beginning or from a state.
+
+    ``translate`` is given each error, and returns the one that is raised in its place.
+    """
     if state is not None:
         _check_state(root, state)
-    feed = _Feed(root, state)
+    feed = _Feed(root, state, translate)
     iterator: DatasetIterator = DatasetIterator.from_iterable(feed)  # type: ignore[assignment]
     iterator._feed = feed
     feed.serve(iterator)

@@ -40,7 +40,7 @@ class Options:
             return self
         if self is NO_OPTIONS:
             return other
-        given = {f.name: getattr(other, f.name) for f in fields(other)}
+        given = {f.name: getattr(other, f.name) for f in fields(self)}
         return replace(self, **{name: value for name, value in given.items() if value is not None})
 
 

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 from keepset.core.cursor import Cursor, Marked, State
+
+OnError: TypeAlias = Callable[[BaseException], BaseException]
 
 
 class Tap(ABC):
@@ -48,11 +50,11 @@ class Tappable(Cursor):
     """A cursor that makes its elements one by one if its reader is the consumer."""
 
     @abstractmethod
-    def tap(self, on_error: Callable[[], None]) -> Tap:
-        """A tap in place of this cursor; ``on_error`` is called before an element's error."""
+    def tap(self, on_error: OnError) -> Tap:
+        """A tap in place of this cursor; ``on_error`` says what is raised for an error."""
 
 
-def tap_of(cursor: Cursor, on_error: Callable[[], None]) -> Tap:
+def tap_of(cursor: Cursor, on_error: OnError) -> Tap:
     """The tap of any cursor."""
     return cursor.tap(on_error) if isinstance(cursor, Tappable) else _ChunkTap(cursor)
 

@@ -17,7 +17,7 @@ from keepset.core.parameter import upstream
 from keepset.core.run import Run
 from keepset.core.spec import Spec, spec_of
 from keepset.core.state_outline import other_workers
-from keepset.core.tap import Tap, Tappable
+from keepset.core.tap import OnError, Tap, Tappable
 from keepset.nodes.row_loop import RowLoop, Step
 
 
@@ -110,7 +110,7 @@ class _RowCursor(Tappable):
         self._loop, self._parent = loop, Marked(parent)
         self._error: Exception | None = None
 
-    def tap(self, on_error: Callable[[], None]) -> Tap:
+    def tap(self, on_error: OnError) -> Tap:
         return _RowTap(self._loop, self._parent, on_error)
 
     def read(self, max_rows: int) -> Chunk:
@@ -160,7 +160,7 @@ class _RowCursor(Tappable):
 class _RowTap(Tap):
     """Calls the functions when the consumer asks for an element, never ahead of it."""
 
-    def __init__(self, loop: RowLoop, parent: Marked, on_error: Callable[[], None]) -> None:
+    def __init__(self, loop: RowLoop, parent: Marked, on_error: OnError) -> None:
         self._loop, self._parent, self._on_error = loop, parent, on_error
         self._rows: Generator[Any, None, None] | None = None
         self._left: Any = iter(())  # the rows of the last read that were not used
@@ -193,8 +193,9 @@ class _RowTap(Tap):
         self._loop.note_failure(error)
         self._count()
         self._failed = True
-        self._on_error()
-        return self._loop.explain(error) if isinstance(error, Exception) else error
+        if isinstance(error, Exception):
+            error = self._loop.explain(error)
+        return self._on_error(error)
 
     def state(self) -> State:
         self._count()

@@ -11,19 +11,24 @@ from keepset.errors import NotCoveredError
 
 _OTHER_FRAMEWORK = "build models with the framework that you train with"
 _HINTS: Final = {
+    "CheckpointInputPipelineHook": "use tf.train.Checkpoint(iterator=iterator)",
     "GradientTape": "compute gradients with the framework that you train with",
     "Graph": "functions run as they are, and there are no graphs",
     "Module": _OTHER_FRAMEWORK,
     "Session": "call .numpy() on a tensor",
+    "StatsAggregator": "use dataset.describe(), which names the stages",
     "TensorArray": "append to a list and use tf.stack",
     "distribute": "use shard(), one shard for each worker",
+    "distributed_save": "use shard() and snapshot(), which several processes may use at once",
     "feature_column": "use map() with tf.one_hot or a tf.lookup table",
     "get_concrete_function": "call the function",
     "gradients": "compute gradients with the framework that you train with",
+    "index_table_from_dataset": "use tf.lookup.StaticHashTable in your map",
     "keras": "import keras (Keras 3) and pass ds.to_keras() to fit, evaluate and predict",
     "layers": _OTHER_FRAMEWORK,
     "losses": _OTHER_FRAMEWORK,
-    "make_batched_features_dataset": "use TFRecordDataset(...).parse_example(features).batch(...)",
+    "make_initializable_iterator": "use iter(dataset), which needs no session",
+    "make_saveable_from_iterator": "use tf.train.Checkpoint(iterator=iterator)",
     "metrics": _OTHER_FRAMEWORK,
     "optimizers": _OTHER_FRAMEWORK,
     "placeholder": "functions run as they are: pass the value itself",
@@ -33,6 +38,7 @@ _HINTS: Final = {
     "saved_model": _OTHER_FRAMEWORK,
     "service": "use shard() and snapshot(), which several processes may use at once",
     "summary": "use the logging of the framework that you train with",
+    "table_from_dataset": "use tf.lookup.StaticHashTable in your map",
     "tpu": _OTHER_FRAMEWORK,
 }
 

@@ -1,4 +1,4 @@
-"""``tf.train``: the messages of examples."""
+"""``tf.train``: the messages of examples, and checkpoints of iterators."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from keepset.exchange.tensorflow.example import (
     SequenceExample,
 )
 from keepset.exchange.tensorflow.value_lists import BytesList, FloatList, Int64List
+from keepset.tf.checkpoint import Checkpoint, CheckpointManager, latest_checkpoint
 from keepset.tf.not_covered import not_covered
 
 __all__ = [
     "BytesList",
+    "Checkpoint",
+    "CheckpointManager",
     "Example",
     "Feature",
     "FeatureList",
@@ -23,6 +26,7 @@ __all__ = [
     "FloatList",
     "Int64List",
     "SequenceExample",
+    "latest_checkpoint",
 ]
 
 __getattr__ = not_covered("tf.train")

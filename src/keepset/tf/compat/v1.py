@@ -5,12 +5,37 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from keepset.tf import data, debugging
+from keepset.tf import debugging, errors, nest, train
 from keepset.tf.arrays import cast
+from keepset.tf.compat import v1_data as data
+from keepset.tf.compat import v1_gfile as gfile
+from keepset.tf.compat import v1_logging as logging
 from keepset.tf.functions import py_func
 from keepset.tf.not_covered import not_covered
 from keepset.tf.printing import get_logger
 from keepset.tf.tensor import Tensor
+
+__all__ = [
+    "data",
+    "debugging",
+    "enable_eager_execution",
+    "enable_v2_behavior",
+    "errors",
+    "executing_eagerly",
+    "get_logger",
+    "gfile",
+    "logging",
+    "nest",
+    "py_func",
+    "to_bfloat16",
+    "to_complex64",
+    "to_complex128",
+    "to_double",
+    "to_float",
+    "to_int32",
+    "to_int64",
+    "train",
+]
 
 
 def _cast_to(dtype: str, name: str) -> Callable[..., Tensor]:
@@ -31,28 +56,18 @@ to_int32 = _cast_to("int32", "to_int32")
 to_int64 = _cast_to("int64", "to_int64")
 
 
-def enable_eager_execution(*args: Any, **kwargs: Any) -> None:
-    """Nothing: there are no graphs here."""
+def enable_eager_execution(
+    config: object = None, device_policy: object = None, execution_mode: object = None
+) -> None:
+    """Nothing: there is no other way to execute."""
 
 
 def enable_v2_behavior() -> None:
-    """Nothing: there is no other behaviour here."""
+    """Nothing: it is that of TensorFlow 2 at all times."""
 
 
-__all__ = [
-    "data",
-    "debugging",
-    "enable_eager_execution",
-    "enable_v2_behavior",
-    "get_logger",
-    "py_func",
-    "to_bfloat16",
-    "to_complex64",
-    "to_complex128",
-    "to_double",
-    "to_float",
-    "to_int32",
-    "to_int64",
-]
+def executing_eagerly() -> bool:
+    return True
+
 
 __getattr__ = not_covered("tf.compat.v1")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from keepset.core.node import INFINITE as INFINITE_CARDINALITY
 from keepset.core.node import UNKNOWN as UNKNOWN_CARDINALITY
-from keepset.core.options import Options
+from keepset.core.spec import DatasetSpec
 from keepset.nodes.autotune import AUTOTUNE
 from keepset.tf.data import experimental
-from keepset.tf.data.dataset import (
-    Dataset,
+from keepset.tf.data.dataset import Dataset
+from keepset.tf.data.iterator import Iterator, NumpyIterator
+from keepset.tf.data.options import Options, ThreadingOptions
+from keepset.tf.data.record_files import (
     FixedLengthRecordDataset,
     TextLineDataset,
     TFRecordDataset,
@@ -20,10 +22,14 @@ __all__ = [
     "INFINITE_CARDINALITY",
     "UNKNOWN_CARDINALITY",
     "Dataset",
+    "DatasetSpec",
     "FixedLengthRecordDataset",
+    "Iterator",
+    "NumpyIterator",
     "Options",
     "TFRecordDataset",
     "TextLineDataset",
+    "ThreadingOptions",
     "experimental",
 ]
 
