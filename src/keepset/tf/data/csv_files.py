@@ -16,7 +16,6 @@ from keepset.core.spec import TensorSpec
 from keepset.dataset import Dataset as KeepsetDataset
 from keepset.dataset.named_files import naming
 from keepset.errors import DtypeError, ElementError, InvalidArgumentError, NoFilesError
-from keepset.tf import errors
 from keepset.tf.conversion import string_array, value_of
 from keepset.tf.data.arguments import plain
 from keepset.tf.data.csv_records import CsvFormat
@@ -24,6 +23,7 @@ from keepset.tf.data.dataset import Dataset
 from keepset.tf.data.record_files import names_of
 from keepset.tf.dtype import DType as TensorDType
 from keepset.tf.elements import tensored, untensored
+from keepset.tf.error_names import translation
 from keepset.tf.gfile import glob
 from keepset.tf.tensor import Tensor, array_of
 
@@ -119,7 +119,7 @@ def decode_csv(
         raise DtypeError(f"records must be text, not {records!r:.60}")
     made = CsvFormat("", _text(field_delim), bool(use_quote_delim))
     row = RowParser(made, record_defaults, na_value, select_cols, is_line=True)
-    with errors.translation():
+    with translation():
         if isinstance(given, bytes):
             return [tensored(value) for value in row(given)]
         rows = [row(line) for line in given.ravel().tolist()]

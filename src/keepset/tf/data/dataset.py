@@ -20,11 +20,11 @@ from keepset.dataset.base import BaseDataset, node_of
 from keepset.errors import CardinalityError, DtypeError, InvalidArgumentError
 from keepset.nodes import WithOptions
 from keepset.nodes.autotune import AUTOTUNE
-from keepset.tf import errors
 from keepset.tf.data.arguments import OnTensors, Plain, Steady, flag, number, taking_tensors
 from keepset.tf.data.iterator import Iterator as TensorIterator
 from keepset.tf.data.options import Options, engine_options, shown_options
 from keepset.tf.elements import literals, tensored, untensored
+from keepset.tf.error_names import translated, translation
 from keepset.tf.ragged_tensor import RaggedTensor
 from keepset.tf.sparse_tensor import SparseTensor
 from keepset.tf.tensor import Tensor, tensor
@@ -66,21 +66,21 @@ class Dataset(KeepsetDataset):
 
     def iterate(self, state: State | None = None) -> DatasetIterator:
         """Plain NumPy from a state on; the iterator tells its own."""
-        with errors.translation():
-            return iterate(self._node, state, errors.translated)
+        with translation():
+            return iterate(self._node, state, translated)
 
     def __getitem__(self, index: Any) -> Any:
-        with errors.translation():
+        with translation():
             found = super().__getitem__(number(index))
         return found if isinstance(found, KeepsetDataset) else tensored(found)
 
     @property
     def element_spec(self) -> Spec:
-        with errors.translation():
+        with translation():
             return super().element_spec
 
     def __len__(self) -> int:
-        with errors.translation():
+        with translation():
             return super().__len__()
 
     def cardinality(self) -> Tensor:  # type: ignore[override]
@@ -198,7 +198,7 @@ class Dataset(KeepsetDataset):
 
     def get_single_element(self, name: str | None = None) -> Any:
         try:
-            with errors.translation():
+            with translation():
                 return tensored(super().get_single_element(name))
         except CardinalityError as error:
             raise InvalidArgumentError(f"{error}") from error
@@ -245,7 +245,7 @@ class Dataset(KeepsetDataset):
         checkpoint_args: Any = None,
         **named: Any,
     ) -> None:
-        with errors.translation():
+        with translation():
             _save(self, path, compression, shard_func, **named)
 
     def __repr__(self) -> str:
@@ -357,7 +357,7 @@ class Generator:
         try:
             yield from map(_yielded, self.function(*arguments))
         except Exception as error:
-            raise errors.translated(error, is_of_function=True) from error
+            raise translated(error, is_of_function=True) from error
 
     def __keepset_fingerprint__(self) -> Any:
         return self.function

@@ -11,7 +11,8 @@ from keepset.core.node import Node
 from keepset.core.spec import Spec, spec_of
 from keepset.errors import InvalidArgumentError
 from keepset.tf.elements import tensored, untensored
-from keepset.tf.errors import OutOfRangeError, translated, translation
+from keepset.tf.error_names import translated, translation
+from keepset.tf.errors import OutOfRangeError
 
 NumpyIterator = DatasetIterator
 

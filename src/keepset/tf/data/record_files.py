@@ -15,7 +15,7 @@ from keepset.exchange.text.lines import ReadText
 from keepset.tf.conversion import value_of
 from keepset.tf.data.arguments import number, path, plain
 from keepset.tf.data.dataset import Dataset
-from keepset.tf.errors import translation
+from keepset.tf.error_names import translation
 
 
 class TFRecordDataset(Dataset):
