@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.interop.test_tensorflow_calls import kinds_of
 
 import keepset.tf
-from keepset.tf import math_table, reductions
+from keepset.tf.functions import math_table, reductions
 
 pytestmark = pytest.mark.interop
 

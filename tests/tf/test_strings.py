@@ -4,8 +4,8 @@ import pytest
 
 import keepset.tf as tf
 from keepset.errors import InvalidArgumentError, NotCoveredError
-from keepset.tf.farm_hash import farm_hash64, murmur64, sip_hash
-from keepset.tf.patterns import pattern_of
+from keepset.tf.text.farm_hash import farm_hash64, murmur64, sip_hash
+from keepset.tf.text.patterns import pattern_of
 
 TEXTS = [bytes(range(size)) for size in (0, 3, 5, 12, 20, 40, 64, 65, 128, 200)]
 # Of TensorFlow 2.21, with 2**61 - 1 buckets; the key of the last ones is (5, 7).

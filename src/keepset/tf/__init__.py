@@ -15,46 +15,32 @@ from __future__ import annotations
 
 from keepset.core.spec import RaggedTensorSpec, SparseTensorSpec, TensorSpec
 from keepset.tf import (
-    arrangement,
-    arrays,
     audio,
     autograph,
     bitwise,
     compat,
     config,
-    control,
-    counting,
     data,
     debugging,
     dtypes,
     errors,
     functions,
-    graphs,
     image,
-    indices,
     io,
     linalg,
     lookup,
     math,
-    math_table,
     nest,
     nn,
-    norms,
-    printing,
     ragged,
     random,
-    reductions,
-    selection,
     signal,
     sparse,
     strings,
     train,
-    variable,
 )
-from keepset.tf.arrangement import *  # noqa: F403
-from keepset.tf.arrays import *  # noqa: F403
-from keepset.tf.control import *  # noqa: F403
-from keepset.tf.counting import *  # noqa: F403
+from keepset.tf.composites.ragged_tensor import RaggedTensor
+from keepset.tf.composites.sparse_tensor import SparseTensor
 from keepset.tf.debugging import Assert, assert_equal, assert_greater, assert_less, assert_rank
 from keepset.tf.dtypes import (
     DType,
@@ -79,24 +65,11 @@ from keepset.tf.dtypes import (
     uint64,
 )
 from keepset.tf.functions import *  # noqa: F403
-from keepset.tf.graphs import *  # noqa: F403
-from keepset.tf.indices import *  # noqa: F403
 from keepset.tf.linalg import einsum, matmul, tensordot
 from keepset.tf.math import scalar_mul
-from keepset.tf.norms import *  # noqa: F403
 from keepset.tf.not_covered import not_covered
-from keepset.tf.printing import *  # noqa: F403
-from keepset.tf.ragged_tensor import RaggedTensor
-from keepset.tf.reductions import add_n, argmax, argmin, cumsum
-from keepset.tf.selection import *  # noqa: F403
-from keepset.tf.shapes import TensorShape
-from keepset.tf.sparse_tensor import SparseTensor
-from keepset.tf.tensor import Tensor
-from keepset.tf.variable import *  # noqa: F403
-
-_FROM_TABLES = {name: math_table.FUNCTIONS[name] for name in math_table.IN_TF}
-_FROM_TABLES |= {name: reductions.FUNCTIONS[name] for name in reductions.IN_TF}
-globals().update(_FROM_TABLES)
+from keepset.tf.tensors.shapes import TensorShape
+from keepset.tf.tensors.tensor import Tensor
 
 __all__ = [
     "Assert",
@@ -108,9 +81,6 @@ __all__ = [
     "Tensor",
     "TensorShape",
     "TensorSpec",
-    "add_n",
-    "argmax",
-    "argmin",
     "as_dtype",
     "assert_equal",
     "assert_greater",
@@ -125,7 +95,6 @@ __all__ = [
     "complex64",
     "complex128",
     "config",
-    "cumsum",
     "data",
     "debugging",
     "double",
@@ -163,18 +132,7 @@ __all__ = [
     "uint32",
     "uint64",
 ]
-__all__ += arrays.__all__
-__all__ += arrangement.__all__
-__all__ += control.__all__
-__all__ += counting.__all__
 __all__ += functions.__all__
-__all__ += graphs.__all__
-__all__ += indices.__all__
-__all__ += norms.__all__
-__all__ += printing.__all__
-__all__ += selection.__all__
-__all__ += variable.__all__
-__all__ += list(_FROM_TABLES)
 
 newaxis = None
 # That of TensorFlow whose names and rules these are. Keepset's own is keepset.__version__.

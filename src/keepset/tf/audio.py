@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from keepset.errors import DtypeError, InvalidArgumentError
-from keepset.tf.conversion import dtype_of, int_of, value_of
+from keepset.tf.files.wav import DecodeWav, parse_wav
 from keepset.tf.not_covered import not_covered
-from keepset.tf.tensor import Tensor
-from keepset.tf.wav import DecodeWav, parse_wav
+from keepset.tf.tensors.conversion import dtype_of, int_of, value_of
+from keepset.tf.tensors.tensor import Tensor
 
 _HIGHEST = 2**15
 

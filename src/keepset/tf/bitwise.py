@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from keepset.tf.math_table import FUNCTIONS, IN_BITWISE
+from keepset.tf.functions.math_table import FUNCTIONS, IN_BITWISE
 from keepset.tf.not_covered import not_covered
 
 globals().update({name: FUNCTIONS[name] for name in IN_BITWISE})

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from keepset.errors import DtypeError, InvalidArgumentError
-from keepset.tf.arithmetic import FLOATS, check_dtype
-from keepset.tf.conversion import Holder, dtype_of, int_of, plain, value_of
-from keepset.tf.dtype import DType, as_dtype
-from keepset.tf.math_table import FUNCTIONS
+from keepset.tf.functions.math_table import FUNCTIONS
 from keepset.tf.not_covered import not_covered
-from keepset.tf.tensor import Reference, Tensor
+from keepset.tf.tensors.arithmetic import FLOATS, check_dtype
+from keepset.tf.tensors.conversion import Holder, dtype_of, int_of, plain, value_of
+from keepset.tf.tensors.dtype import DType, as_dtype
+from keepset.tf.tensors.tensor import Reference, Tensor
 
 
 def Assert(  # noqa: N802

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from keepset.tf.arrays import cast
-from keepset.tf.dtype import DType, as_dtype
+from keepset.tf.functions.arrays import cast
 from keepset.tf.not_covered import not_covered
+from keepset.tf.tensors.dtype import DType, as_dtype
 
 bool = as_dtype("bool")
 int8, int16, int32, int64 = (as_dtype(f"int{bits}") for bits in (8, 16, 32, 64))

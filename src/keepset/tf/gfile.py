@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 from keepset.errors import NoFilesError
 from keepset.exchange.files.file_names import file_names, is_local, store_of
 from keepset.storage import open_store
-from keepset.tf.elements import untensored
-from keepset.tf.gfile_stream import GFile
+from keepset.tf.files.gfile_stream import GFile
 from keepset.tf.not_covered import not_covered
+from keepset.tf.tensors.elements import untensored
 
 __all__ = [
     "GFile",

@@ -19,17 +19,7 @@ from keepset.exchange.tensorflow.tensors import serialize_tensor as _serialize_t
 from keepset.exchange.tensorflow.tfrecord_writer import TFRecordOptions
 from keepset.exchange.tensorflow.tfrecord_writer import TFRecordWriter as _Writer
 from keepset.tf import gfile
-from keepset.tf.byte_strings import (
-    decode_base64,
-    decode_compressed,
-    decode_json_example,
-    decode_raw,
-    encode_base64,
-)
-from keepset.tf.conversion import string_array, value_of
-from keepset.tf.decode_csv import decode_csv
-from keepset.tf.elements import tensored, untensored
-from keepset.tf.examples import (
+from keepset.tf.files.examples import (
     parse_example,
     parse_sequence_example,
     parse_single_example,
@@ -48,7 +38,17 @@ from keepset.tf.image import (
     is_jpeg,
 )
 from keepset.tf.not_covered import not_covered
-from keepset.tf.tensor import Tensor
+from keepset.tf.tensors.conversion import string_array, value_of
+from keepset.tf.tensors.elements import tensored, untensored
+from keepset.tf.tensors.tensor import Tensor
+from keepset.tf.text.byte_strings import (
+    decode_base64,
+    decode_compressed,
+    decode_json_example,
+    decode_raw,
+    encode_base64,
+)
+from keepset.tf.text.decode_csv import decode_csv
 
 __all__ = [
     "FixedLenFeature",

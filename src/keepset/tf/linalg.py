@@ -8,14 +8,22 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from keepset.errors import DtypeError, InvalidArgumentError
-from keepset.tf import arithmetic
-from keepset.tf.arithmetic import COMPLEX, FLOATS, NUMBERS, check_dtype
-from keepset.tf.arrays import eye
-from keepset.tf.conversion import Value, as_value, int_of, ints_of, matching, plain, value_of
-from keepset.tf.norms import global_norm, l2_normalize, norm, normalize
+from keepset.tf.functions.arrays import eye
+from keepset.tf.functions.norms import global_norm, l2_normalize, norm, normalize
 from keepset.tf.not_covered import not_covered
-from keepset.tf.quiet import run_quietly
-from keepset.tf.tensor import Tensor, array_of, wrapped
+from keepset.tf.tensors import arithmetic
+from keepset.tf.tensors.arithmetic import COMPLEX, FLOATS, NUMBERS, check_dtype
+from keepset.tf.tensors.conversion import (
+    Value,
+    as_value,
+    int_of,
+    ints_of,
+    matching,
+    plain,
+    value_of,
+)
+from keepset.tf.tensors.quiet import run_quietly
+from keepset.tf.tensors.tensor import Tensor, array_of, wrapped
 
 _SOLVABLE: Final = frozenset({"float16", "float32", "float64"}) | COMPLEX
 _FACTORED: Final = _SOLVABLE - {"float16"}

@@ -6,14 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from keepset.tf import math_table, reductions
-from keepset.tf.arithmetic import REAL, check_dtype
-from keepset.tf.conversion import value_of
-from keepset.tf.counting import SEGMENTS, bincount, confusion_matrix
-from keepset.tf.nn import log_softmax, softmax
-from keepset.tf.norms import l2_normalize
-from keepset.tf.not_covered import not_covered
-from keepset.tf.reductions import (
+from keepset.tf.functions import math_table, reductions
+from keepset.tf.functions.counting import SEGMENTS, bincount, confusion_matrix
+from keepset.tf.functions.norms import l2_normalize
+from keepset.tf.functions.reductions import (
     add_n,
     argmax,
     argmin,
@@ -22,8 +18,12 @@ from keepset.tf.reductions import (
     cumsum,
     zero_fraction,
 )
-from keepset.tf.selection import invert_permutation, top_k
-from keepset.tf.tensor import Tensor
+from keepset.tf.functions.selection import invert_permutation, top_k
+from keepset.tf.nn import log_softmax, softmax
+from keepset.tf.not_covered import not_covered
+from keepset.tf.tensors.arithmetic import REAL, check_dtype
+from keepset.tf.tensors.conversion import value_of
+from keepset.tf.tensors.tensor import Tensor
 
 _MADE = {name: math_table.FUNCTIONS[name] for name in math_table.IN_MATH}
 _MADE |= reductions.FUNCTIONS | SEGMENTS

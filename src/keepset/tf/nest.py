@@ -12,9 +12,9 @@ from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, Se
 from typing import Any
 
 from keepset.core.structure import is_namedtuple
+from keepset.tf.composites.ragged_tensor import RaggedTensor, part_of
+from keepset.tf.composites.sparse_tensor import SparseTensor
 from keepset.tf.not_covered import not_covered
-from keepset.tf.ragged_tensor import RaggedTensor, part_of
-from keepset.tf.sparse_tensor import SparseTensor
 
 __all__ = [
     "assert_same_structure",

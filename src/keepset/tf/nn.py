@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 
 from keepset.errors import InvalidArgumentError
-from keepset.tf.arithmetic import FLOATS, NUMBERS, check_dtype
-from keepset.tf.conversion import Value, as_value, value_of
-from keepset.tf.math_table import FUNCTIONS, IN_NN
-from keepset.tf.norms import l2_normalize
+from keepset.tf.functions.math_table import FUNCTIONS, IN_NN
+from keepset.tf.functions.norms import l2_normalize
+from keepset.tf.functions.reductions import FUNCTIONS as REDUCTIONS
+from keepset.tf.functions.reductions import axis_of, zero_fraction
+from keepset.tf.functions.selection import top_k
 from keepset.tf.not_covered import not_covered
-from keepset.tf.quiet import run_quietly
-from keepset.tf.reductions import FUNCTIONS as REDUCTIONS
-from keepset.tf.reductions import axis_of, zero_fraction
-from keepset.tf.selection import top_k
-from keepset.tf.tensor import Tensor
+from keepset.tf.tensors.arithmetic import FLOATS, NUMBERS, check_dtype
+from keepset.tf.tensors.conversion import Value, as_value, value_of
+from keepset.tf.tensors.quiet import run_quietly
+from keepset.tf.tensors.tensor import Tensor
 
 globals().update({name: FUNCTIONS[name] for name in IN_NN})
 

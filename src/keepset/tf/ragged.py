@@ -8,15 +8,20 @@ from typing import Any
 import numpy as np
 
 from keepset.errors import InvalidArgumentError
-from keepset.tf import ragged_operators  # noqa: F401  # it completes the class
-from keepset.tf.conversion import cast_value, dtype_of, int_of, ints_of, value_of
-from keepset.tf.dtype import as_dtype
+from keepset.tf.composites import ragged_operators  # noqa: F401  # it completes the class
+from keepset.tf.composites.ragged_functions import boolean_mask, elementwise
+from keepset.tf.composites.ragged_shapes import stack
+from keepset.tf.composites.ragged_tensor import RaggedTensor
+from keepset.tf.composites.row_partition import (
+    ranges,
+    rowids_of,
+    splits_of_lengths,
+    splits_of_rowids,
+)
 from keepset.tf.not_covered import not_covered
-from keepset.tf.ragged_functions import boolean_mask, elementwise
-from keepset.tf.ragged_shapes import stack
-from keepset.tf.ragged_tensor import RaggedTensor
-from keepset.tf.row_partition import ranges, rowids_of, splits_of_lengths, splits_of_rowids
-from keepset.tf.tensor import Tensor, tensor
+from keepset.tf.tensors.conversion import cast_value, dtype_of, int_of, ints_of, value_of
+from keepset.tf.tensors.dtype import as_dtype
+from keepset.tf.tensors.tensor import Tensor, tensor
 
 __all__ = [
     "boolean_mask",

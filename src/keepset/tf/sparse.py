@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from keepset.errors import InvalidArgumentError
-from keepset.tf.conversion import as_value, int_of, ints_of, matching, plain, value_of
+from keepset.tf.composites.sparse_tensor import SparseTensor
 from keepset.tf.not_covered import not_covered
-from keepset.tf.sparse_tensor import SparseTensor
-from keepset.tf.tensor import Tensor
+from keepset.tf.tensors.conversion import as_value, int_of, ints_of, matching, plain, value_of
+from keepset.tf.tensors.tensor import Tensor
 
 __all__ = [
     "SparseTensor",

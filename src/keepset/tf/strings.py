@@ -12,19 +12,19 @@ from typing import Any
 import numpy as np
 
 from keepset.errors import DtypeError, InvalidArgumentError
-from keepset.tf.conversion import int_of, ints_of, string_array, value_of
-from keepset.tf.farm_hash import farm_hash64, murmur64, sip_hash
-from keepset.tf.ngrams import ngrams
+from keepset.tf.composites.ragged_reductions import along
+from keepset.tf.composites.ragged_tensor import RaggedTensor
+from keepset.tf.composites.row_partition import splits_of_lengths
 from keepset.tf.not_covered import not_covered
-from keepset.tf.number_texts import as_string, to_number
-from keepset.tf.patterns import pattern_of, replaced
-from keepset.tf.printed import printed
-from keepset.tf.ragged_reductions import along
-from keepset.tf.ragged_tensor import RaggedTensor
-from keepset.tf.row_partition import splits_of_lengths
-from keepset.tf.tensor import Tensor
-from keepset.tf.text_items import each_row, each_text, per_item, strings_of, text_of
-from keepset.tf.unicode_text import (
+from keepset.tf.tensors.conversion import int_of, ints_of, string_array, value_of
+from keepset.tf.tensors.printed import printed
+from keepset.tf.tensors.tensor import Tensor
+from keepset.tf.text.farm_hash import farm_hash64, murmur64, sip_hash
+from keepset.tf.text.ngrams import ngrams
+from keepset.tf.text.number_texts import as_string, to_number
+from keepset.tf.text.patterns import pattern_of, replaced
+from keepset.tf.text.text_items import each_row, each_text, per_item, strings_of, text_of
+from keepset.tf.text.unicode_text import (
     unicode_decode,
     unicode_decode_with_offsets,
     unicode_encode,

@@ -11,7 +11,7 @@ from keepset.exchange.tensorflow.example import (
     SequenceExample,
 )
 from keepset.exchange.tensorflow.value_lists import BytesList, FloatList, Int64List
-from keepset.tf.checkpoint import Checkpoint, CheckpointManager, latest_checkpoint
+from keepset.tf.files.checkpoint import Checkpoint, CheckpointManager, latest_checkpoint
 from keepset.tf.not_covered import not_covered
 
 __all__ = [

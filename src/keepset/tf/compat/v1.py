@@ -6,14 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from keepset.tf import debugging, errors, nest, train
-from keepset.tf.arrays import cast
 from keepset.tf.compat import v1_data as data
 from keepset.tf.compat import v1_gfile as gfile
 from keepset.tf.compat import v1_logging as logging
-from keepset.tf.functions import py_func
+from keepset.tf.functions.arrays import cast
+from keepset.tf.functions.calls import py_func
+from keepset.tf.functions.printing import get_logger
 from keepset.tf.not_covered import not_covered
-from keepset.tf.printing import get_logger
-from keepset.tf.tensor import Tensor
+from keepset.tf.tensors.tensor import Tensor
 
 __all__ = [
     "data",

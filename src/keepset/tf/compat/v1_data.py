@@ -8,9 +8,9 @@ from keepset.core.spec import map_spec
 from keepset.tf import data as _data
 from keepset.tf.data import *  # noqa: F403
 from keepset.tf.data import Dataset, Iterator
-from keepset.tf.dtype import as_dtype
 from keepset.tf.not_covered import not_covered
-from keepset.tf.shapes import TensorShape
+from keepset.tf.tensors.dtype import as_dtype
+from keepset.tf.tensors.shapes import TensorShape
 
 __all__ = [
     *_data.__all__,

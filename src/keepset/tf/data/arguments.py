@@ -12,9 +12,9 @@ import numpy as np
 from keepset.core.dtypes import PLAIN_SCALARS
 from keepset.core.node import name_of
 from keepset.errors import DtypeError, InvalidArgumentError
-from keepset.tf.dtype import DType
-from keepset.tf.elements import literals, tensored, untensored
-from keepset.tf.tensor import Tensor
+from keepset.tf.tensors.dtype import DType
+from keepset.tf.tensors.elements import literals, tensored, untensored
+from keepset.tf.tensors.tensor import Tensor
 
 
 class OnTensors:

@@ -16,16 +16,16 @@ from keepset.core.spec import TensorSpec
 from keepset.dataset import Dataset as KeepsetDataset
 from keepset.dataset.named_files import naming
 from keepset.errors import DtypeError, ElementError, InvalidArgumentError, NoFilesError
-from keepset.tf.conversion import string_array, value_of
 from keepset.tf.data.arguments import plain
 from keepset.tf.data.csv_records import CsvFormat
 from keepset.tf.data.dataset import Dataset
 from keepset.tf.data.record_files import names_of
-from keepset.tf.dtype import DType as TensorDType
-from keepset.tf.elements import tensored, untensored
 from keepset.tf.error_names import translation
 from keepset.tf.gfile import glob
-from keepset.tf.tensor import Tensor, array_of
+from keepset.tf.tensors.conversion import string_array, value_of
+from keepset.tf.tensors.dtype import DType as TensorDType
+from keepset.tf.tensors.elements import tensored, untensored
+from keepset.tf.tensors.tensor import Tensor, array_of
 
 _INFERRED: Final = ("int32", "int64", "uint64", "float32", "float64")
 _WHOLE: Final = re.compile(r"\s*[+-]?\d+\s*")

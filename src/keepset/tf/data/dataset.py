@@ -20,14 +20,14 @@ from keepset.dataset.base import BaseDataset, node_of
 from keepset.errors import CardinalityError, DtypeError, InvalidArgumentError
 from keepset.nodes import WithOptions
 from keepset.nodes.autotune import AUTOTUNE
+from keepset.tf.composites.ragged_tensor import RaggedTensor
+from keepset.tf.composites.sparse_tensor import SparseTensor
 from keepset.tf.data.arguments import OnTensors, Plain, Steady, flag, number, taking_tensors
 from keepset.tf.data.iterator import Iterator as TensorIterator
 from keepset.tf.data.options import Options, engine_options, shown_options
-from keepset.tf.elements import literals, tensored, untensored
 from keepset.tf.error_names import translated, translation
-from keepset.tf.ragged_tensor import RaggedTensor
-from keepset.tf.sparse_tensor import SparseTensor
-from keepset.tf.tensor import Tensor, tensor
+from keepset.tf.tensors.elements import literals, tensored, untensored
+from keepset.tf.tensors.tensor import Tensor, tensor
 
 
 class Dataset(KeepsetDataset):

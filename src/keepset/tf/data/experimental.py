@@ -39,7 +39,7 @@ from keepset.tf.data.transformations import (
     shuffle_and_repeat,
 )
 from keepset.tf.not_covered import not_covered
-from keepset.tf.tensor import Tensor
+from keepset.tf.tensors.tensor import Tensor
 
 __all__ = [
     "AUTOTUNE",

@@ -10,9 +10,9 @@ from keepset.core.iterate import DatasetIterator, iterate
 from keepset.core.node import Node
 from keepset.core.spec import Spec, spec_of
 from keepset.errors import InvalidArgumentError
-from keepset.tf.elements import tensored, untensored
 from keepset.tf.error_names import translated, translation
 from keepset.tf.errors import OutOfRangeError
+from keepset.tf.tensors.elements import tensored, untensored
 
 NumpyIterator = DatasetIterator
 

@@ -12,10 +12,10 @@ from keepset.dataset.tensorflow_files import raw_files
 from keepset.errors import DtypeError
 from keepset.exchange.text.fixed_length import ReadFixedLength
 from keepset.exchange.text.lines import ReadText
-from keepset.tf.conversion import value_of
 from keepset.tf.data.arguments import number, path, plain
 from keepset.tf.data.dataset import Dataset
 from keepset.tf.error_names import translation
+from keepset.tf.tensors.conversion import value_of
 
 
 class TFRecordDataset(Dataset):

@@ -11,7 +11,7 @@ from keepset.core.spec import TensorSpec
 from keepset.errors import InvalidArgumentError
 from keepset.tf.data.arguments import path
 from keepset.tf.data.dataset import Dataset
-from keepset.tf.dtype import as_dtype
+from keepset.tf.tensors.dtype import as_dtype
 
 
 class SqlDataset(Dataset):

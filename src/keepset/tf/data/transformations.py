@@ -12,12 +12,12 @@ from keepset.core.node import INFINITE, UNKNOWN
 from keepset.core.spec import spec_of
 from keepset.errors import InvalidArgumentError
 from keepset.nodes.autotune import AUTOTUNE
-from keepset.tf.conversion import string_array
 from keepset.tf.data.arguments import flag, number
 from keepset.tf.data.dataset import Dataset
-from keepset.tf.elements import literals, tensored, untensored
 from keepset.tf.errors import OutOfRangeError
-from keepset.tf.tensor import tensor, wrapped
+from keepset.tf.tensors.conversion import string_array
+from keepset.tf.tensors.elements import literals, tensored, untensored
+from keepset.tf.tensors.tensor import tensor, wrapped
 
 Transformation: TypeAlias = Callable[[Dataset], Dataset]
 

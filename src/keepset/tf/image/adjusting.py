@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from keepset.errors import InvalidArgumentError
-from keepset.tf.conversion import cast_numbers, dtype_of, int_of, value_of
-from keepset.tf.dtype import as_dtype
 from keepset.tf.image.codecs import decode_jpeg
 from keepset.tf.image.colors import hue_and_chroma, shades
 from keepset.tf.image.encoding import encode_jpeg
 from keepset.tf.image.pixels import converted, image_of, in_floats, numbers_of
-from keepset.tf.quiet import quietly
 from keepset.tf.random import stateful, stateless
-from keepset.tf.tensor import Tensor, wrapped
+from keepset.tf.tensors.conversion import cast_numbers, dtype_of, int_of, value_of
+from keepset.tf.tensors.dtype import as_dtype
+from keepset.tf.tensors.quiet import quietly
+from keepset.tf.tensors.tensor import Tensor, wrapped
 
 _UINT8 = as_dtype("uint8")
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from keepset.errors import DtypeError, InvalidArgumentError
-from keepset.tf.conversion import Value, dtype_of, int_of, ints_of, value_of
 from keepset.tf.image.pixels import own_floats
-from keepset.tf.tensor import Tensor, wrapped
+from keepset.tf.tensors.conversion import Value, dtype_of, int_of, ints_of, value_of
+from keepset.tf.tensors.tensor import Tensor, wrapped
 
 _COLORS = np.array(
     [

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from keepset.errors import ElementError, InvalidArgumentError, MissingExtraError
-from keepset.tf.conversion import dtype_of, int_of, ints_of, value_of
-from keepset.tf.dtype import DType, as_dtype
 from keepset.tf.image.cropping import crop_to_bounding_box
 from keepset.tf.image.pixels import converted
-from keepset.tf.tensor import Tensor, wrapped
+from keepset.tf.tensors.conversion import dtype_of, int_of, ints_of, value_of
+from keepset.tf.tensors.dtype import DType, as_dtype
+from keepset.tf.tensors.tensor import Tensor, wrapped
 
 _MODES = {1: "L", 3: "RGB", 4: "RGBA"}
 _UINT8, _UINT16, _FLOAT32 = (as_dtype(name) for name in ("uint8", "uint16", "float32"))

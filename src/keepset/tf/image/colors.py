@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from keepset.errors import InvalidArgumentError
-from keepset.tf.conversion import dtype_of
-from keepset.tf.dtype import as_dtype
 from keepset.tf.image.pixels import converted, numbers_of, own_floats, rgb_of
-from keepset.tf.quiet import quietly
-from keepset.tf.tensor import Tensor, wrapped
+from keepset.tf.tensors.conversion import dtype_of
+from keepset.tf.tensors.dtype import as_dtype
+from keepset.tf.tensors.quiet import quietly
+from keepset.tf.tensors.tensor import Tensor, wrapped
 
 _GRAY = np.array([0.2989, 0.5870, 0.1140], np.float32)
 _YIQ = [

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from keepset.errors import InvalidArgumentError
-from keepset.tf.conversion import Value, int_of, value_of
 from keepset.tf.image.pixels import image_of
 from keepset.tf.random import stateful, stateless
-from keepset.tf.tensor import Tensor, wrapped
+from keepset.tf.tensors.conversion import Value, int_of, value_of
+from keepset.tf.tensors.tensor import Tensor, wrapped
 
 _INT32_MAX = 2**31 - 1
 

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from keepset.errors import InvalidArgumentError
-from keepset.tf.conversion import dtype_of, value_of
 from keepset.tf.random.distributions import floats_of
 from keepset.tf.random.philox import Stream, stream_of_seed
 from keepset.tf.random.shapes import seeds_of
 from keepset.tf.random.stateful import operation_stream
-from keepset.tf.tensor import Tensor
+from keepset.tf.tensors.conversion import dtype_of, value_of
+from keepset.tf.tensors.tensor import Tensor
 
 
 class DistortedBox(NamedTuple):

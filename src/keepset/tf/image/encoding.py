@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from keepset.errors import InvalidArgumentError
-from keepset.tf.conversion import Holder, dtype_of, int_of, value_of
-from keepset.tf.dtype import DType, as_dtype
 from keepset.tf.image.codecs import pillow
-from keepset.tf.tensor import Tensor, wrapped
+from keepset.tf.tensors.conversion import Holder, dtype_of, int_of, value_of
+from keepset.tf.tensors.dtype import DType, as_dtype
+from keepset.tf.tensors.tensor import Tensor, wrapped
 
 _UINT8, _UINT16 = as_dtype("uint8"), as_dtype("uint16")
 

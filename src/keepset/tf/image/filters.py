@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from keepset.errors import DtypeError, InvalidArgumentError
-from keepset.tf.conversion import dtype_of, ints_of, value_of
-from keepset.tf.dtype import as_dtype
 from keepset.tf.image.pixels import converted, image_of, numbers_of
-from keepset.tf.quiet import quietly
-from keepset.tf.tensor import Tensor, wrapped
+from keepset.tf.tensors.conversion import dtype_of, ints_of, value_of
+from keepset.tf.tensors.dtype import as_dtype
+from keepset.tf.tensors.quiet import quietly
+from keepset.tf.tensors.tensor import Tensor, wrapped
 
 _AXES = (-3, -2, -1)
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from keepset.errors import InvalidArgumentError
-from keepset.tf.conversion import value_of
 from keepset.tf.image.pixels import image_of
 from keepset.tf.random import stateful, stateless
-from keepset.tf.tensor import Tensor, wrapped
+from keepset.tf.tensors.conversion import value_of
+from keepset.tf.tensors.tensor import Tensor, wrapped
 
 _ROWS, _COLUMNS = -3, -2
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from keepset.errors import DtypeError, InvalidArgumentError
-from keepset.tf.conversion import Holder, Value, cast_numbers, dtype_of, value_of
-from keepset.tf.dtype import DType, as_dtype
-from keepset.tf.quiet import run_quietly
-from keepset.tf.tensor import Tensor, wrapped
+from keepset.tf.tensors.conversion import Holder, Value, cast_numbers, dtype_of, value_of
+from keepset.tf.tensors.dtype import DType, as_dtype
+from keepset.tf.tensors.quiet import run_quietly
+from keepset.tf.tensors.tensor import Tensor, wrapped
 
 _FLOAT32 = as_dtype("float32")
 _AS_THEY_ARE = as_dtype("float16"), _FLOAT32

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from keepset.errors import DtypeError, InvalidArgumentError
-from keepset.tf.conversion import dtype_of, int_of, value_of
 from keepset.tf.image import kernels
 from keepset.tf.image.cropping import pad_to_bounding_box
 from keepset.tf.image.pixels import image_of
-from keepset.tf.quiet import run_quietly
-from keepset.tf.tensor import Tensor, wrapped
+from keepset.tf.tensors.conversion import dtype_of, int_of, value_of
+from keepset.tf.tensors.quiet import run_quietly
+from keepset.tf.tensors.tensor import Tensor, wrapped
 
 
 class ResizeMethod:

@@ -10,9 +10,9 @@ import numpy as np
 
 from keepset.errors import InvalidArgumentError
 from keepset.exchange.files.file_names import store_of
-from keepset.tf.conversion import string_array, value_of
-from keepset.tf.dtype import DType, as_dtype
-from keepset.tf.elements import untensored
+from keepset.tf.tensors.conversion import string_array, value_of
+from keepset.tf.tensors.dtype import DType, as_dtype
+from keepset.tf.tensors.elements import untensored
 
 
 class TextFileIndex:

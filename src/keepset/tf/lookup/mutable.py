@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from keepset.errors import InvalidArgumentError
-from keepset.tf.conversion import as_value, plain, string_array, value_of
-from keepset.tf.dtype import DType, as_dtype
 from keepset.tf.lookup.tables import keys_of, on_values
-from keepset.tf.tensor import Tensor
+from keepset.tf.tensors.conversion import as_value, plain, string_array, value_of
+from keepset.tf.tensors.dtype import DType, as_dtype
+from keepset.tf.tensors.tensor import Tensor
 
 
 class MutableHashTable:

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from keepset.errors import DtypeError, InvalidArgumentError
-from keepset.tf.conversion import as_value, dtype_of, plain, string_array, value_of
-from keepset.tf.dtype import DType, as_dtype
-from keepset.tf.farm_hash import farm_hash64
-from keepset.tf.ragged_tensor import RaggedTensor
-from keepset.tf.sparse_tensor import SparseTensor
-from keepset.tf.tensor import Tensor
+from keepset.tf.composites.ragged_tensor import RaggedTensor
+from keepset.tf.composites.sparse_tensor import SparseTensor
+from keepset.tf.tensors.conversion import as_value, dtype_of, plain, string_array, value_of
+from keepset.tf.tensors.dtype import DType, as_dtype
+from keepset.tf.tensors.tensor import Tensor
+from keepset.tf.text.farm_hash import farm_hash64
 
 
 def on_values(function: Callable[[Any], Any], keys: Any) -> Any:

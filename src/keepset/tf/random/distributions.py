@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from keepset.tf.dtype import DType, as_dtype
-from keepset.tf.quiet import run_quietly
 from keepset.tf.random.philox import Stream
+from keepset.tf.tensors.dtype import DType, as_dtype
+from keepset.tf.tensors.quiet import run_quietly
 
 # How many values of the counter TensorFlow sets aside for each number that it may draw again.
 RESERVED = 256

@@ -12,9 +12,6 @@ from typing import Any
 import numpy as np
 
 from keepset.errors import InvalidArgumentError
-from keepset.tf.conversion import cast_numbers, dtype_of, int_of, value_of
-from keepset.tf.dtype import DType, as_dtype
-from keepset.tf.quiet import run_quietly
 from keepset.tf.random import distributions, rejection
 from keepset.tf.random.philox import Stream, stream_of_seed
 from keepset.tf.random.shapes import (
@@ -29,7 +26,10 @@ from keepset.tf.random.shapes import (
     shape_of,
     size_of,
 )
-from keepset.tf.tensor import Tensor, wrapped
+from keepset.tf.tensors.conversion import cast_numbers, dtype_of, int_of, value_of
+from keepset.tf.tensors.dtype import DType, as_dtype
+from keepset.tf.tensors.quiet import run_quietly
+from keepset.tf.tensors.tensor import Tensor, wrapped
 
 # Takes the name of TensorFlow's operation, how many blocks of words it sets aside, and what else
 # tells its state from that of others.

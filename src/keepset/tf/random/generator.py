@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from keepset.errors import InvalidArgumentError
-from keepset.tf.conversion import cast_numbers, int_of, value_of
 from keepset.tf.random import draws
 from keepset.tf.random.philox import Stream
-from keepset.tf.tensor import Tensor, wrapped
+from keepset.tf.tensors.conversion import cast_numbers, int_of, value_of
+from keepset.tf.tensors.tensor import Tensor, wrapped
 
 _MASK = 2**64 - 1
 

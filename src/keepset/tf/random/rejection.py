@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from keepset.tf.quiet import quietly
 from keepset.tf.random.distributions import RESERVED, doubles_of, normal_doubles_of
 from keepset.tf.random.philox import Stream
+from keepset.tf.tensors.quiet import quietly
 
 _TABLE = np.array([math.lgamma(k + 1) for k in range(128)])
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from keepset.errors import DtypeError, InvalidArgumentError
-from keepset.tf.conversion import Holder, Value, dtype_of, value_of
-from keepset.tf.dtype import DType, as_dtype
+from keepset.tf.tensors.conversion import Holder, Value, dtype_of, value_of
+from keepset.tf.tensors.dtype import DType, as_dtype
 
 FLOATS = tuple(map(as_dtype, ("float16", "bfloat16", "float32", "float64")))
 SIGNED = as_dtype("int32"), as_dtype("int64")

@@ -8,11 +8,11 @@ import threading
 from typing import Any
 
 from keepset.core.random import set_seed as set_pipeline_seed
-from keepset.tf.conversion import int_of
 from keepset.tf.random import draws
 from keepset.tf.random.philox import Stream, stream_of_operation
 from keepset.tf.random.shapes import shape_dtype
-from keepset.tf.tensor import Tensor
+from keepset.tf.tensors.conversion import int_of
+from keepset.tf.tensors.tensor import Tensor
 
 _SEED_WITHOUT_A_GLOBAL_ONE = 87654321
 _SEEDS = 2**31 - 1

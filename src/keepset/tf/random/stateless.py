@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from keepset.tf.conversion import dtype_of, int_of, value_of
 from keepset.tf.random import draws
 from keepset.tf.random.draws import stateless
-from keepset.tf.tensor import Tensor, wrapped
+from keepset.tf.tensors.conversion import dtype_of, int_of, value_of
+from keepset.tf.tensors.tensor import Tensor, wrapped
 
 
 def stateless_uniform(

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from keepset.errors import DtypeError, InvalidArgumentError
-from keepset.tf.conversion import Holder, Value, dtype_of, ints_of, value_of
-from keepset.tf.tensor import Tensor, wrapped
+from keepset.tf.tensors.conversion import Holder, Value, dtype_of, ints_of, value_of
+from keepset.tf.tensors.tensor import Tensor, wrapped
 
 _REAL = {np.dtype(np.complex64): np.float32, np.dtype(np.complex128): np.float64}
 _COMPLEX = {np.dtype(np.float32): np.complex64, np.dtype(np.float64): np.complex128}

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from keepset.errors import DtypeError, InvalidArgumentError
-from keepset.tf.conversion import dtype_of, value_of
-from keepset.tf.dtype import as_dtype
 from keepset.tf.signal.fourier import irfft, rfft
-from keepset.tf.tensor import Tensor, wrapped
+from keepset.tf.tensors.conversion import dtype_of, value_of
+from keepset.tf.tensors.dtype import as_dtype
+from keepset.tf.tensors.tensor import Tensor, wrapped
 
 
 def frame(

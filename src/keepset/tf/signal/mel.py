@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from keepset.errors import InvalidArgumentError
-from keepset.tf.conversion import value_of
-from keepset.tf.dtype import as_dtype
 from keepset.tf.signal.fourier import dct
-from keepset.tf.tensor import Tensor, wrapped
+from keepset.tf.tensors.conversion import value_of
+from keepset.tf.tensors.dtype import as_dtype
+from keepset.tf.tensors.tensor import Tensor, wrapped
 
 _BREAK_HERTZ, _FACTOR = 700.0, 1127.0
 

@@ -1,0 +1,1 @@
+"""What ``tf.strings`` and ``tf.io`` are made of: bytes, hashes, patterns, numbers in text."""
