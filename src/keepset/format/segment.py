@@ -20,6 +20,7 @@ from keepset.errors import CorruptSnapshotError
 from keepset.format.encodings.encoding import Place
 from keepset.format.layout import Layout
 from keepset.format.message import Decompressor, column_ends, read_batch, read_columns
+from keepset.storage.shortage import raise_shortage
 from keepset.workers.background import background_threads, cores
 from keepset.workers.threads import Task
 
@@ -254,7 +255,8 @@ class ChunkReader:
                 return chunk
             leaves = self._leaves if columns is None else [self._leaves[i] for i in columns]
             return typed(chunk, leaves)
-        except (ValueError, pa.ArrowException, OSError, EOFError) as error:
+        except (ValueError, pa.ArrowException, OSError, EOFError, MemoryError) as error:
+            raise_shortage(error, self._where, entry.raw_bytes)
             raise self._damaged(entry, 0, f"its contents ({error})") from error
 
     def _batch(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from typing import Any, TypeVar
 
@@ -120,8 +120,10 @@ class ThreadPool:
 
     def _start_thread(self) -> None:
         thread = threading.Thread(target=self._work, name="keepset", daemon=True)
-        self._threads.append(thread)
-        thread.start()
+        # Where there are no more threads to be had, whoever waits for a task runs it.
+        with suppress(RuntimeError, MemoryError):
+            thread.start()
+            self._threads.append(thread)
 
     def _work(self) -> None:
         while True:

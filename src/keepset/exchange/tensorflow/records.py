@@ -111,6 +111,7 @@ class RecordReader:
         self._has_ended = False
         self._record = first
         self._failed_at = (0, 0)  # the record and the byte of the failure
+        self._is_lost = False  # the next record is still to be searched for
 
     @property
     def record(self) -> int:
@@ -125,7 +126,10 @@ class RecordReader:
     @property
     def offset(self) -> int:
         """Where the next record begins, counted in what is not compressed."""
-        return self._base + self._at if self._failure is None else self._failed_at[1]
+        if self._failure is not None:
+            return self._failed_at[1]
+        self._find_the_way()
+        return self._base + self._at
 
     def read(self, most: int, most_bytes: int = MOST_BYTES) -> Records:
         """At least one and at most so many records; none at the end.
@@ -134,6 +138,7 @@ class RecordReader:
             CorruptRecordError: Something is damaged, behind the records that came before.
         """
         while self._failure is None:
+            self._find_the_way()
             starts, lengths = scan(self._data, self._at, most, most_bytes, self._group)
             whole = len(starts) - len(starts) % self._group
             if whole:
@@ -145,6 +150,7 @@ class RecordReader:
         failure, self._failure = self._failure, None
         if self._group > 1:
             self._data, self._at, self._has_ended, self._broken = memoryview(b""), 0, True, None
+            self._is_lost = False
         raise failure
 
     def advance_to(self, record: int) -> None:
@@ -164,6 +170,7 @@ class RecordReader:
         if close is not None:
             close()
         self._data, self._at, self._has_ended = memoryview(b""), 0, True
+        self._is_lost = False
 
     def _checked(self, starts: Array, lengths: Array) -> Records:
         """The records as far as their checksums fit; what comes after those is a failure."""
@@ -202,7 +209,7 @@ class RecordReader:
         return found.cut(0, bad - bad % self._group)
 
     def _lose_the_way(self, length: int | None = None) -> None:
-        """Note that a record cannot be found, and go to the next one that can be.
+        """Note that a record cannot be found, so that the next one is to be searched for.
 
         A ``length`` is one that fits its checksum, and that no record has.
         """
@@ -217,6 +224,17 @@ class RecordReader:
         self._fail(self._record, self._base + self._at, what)
         self._record += 1
         self._at += 1
+        self._is_lost = True
+
+    def _find_the_way(self) -> None:
+        """Go to the next record that can be found, if one could not.
+
+        When it is wanted, and not before: a compressed file that holds something else may be small
+        and have gigabytes in it.
+        """
+        if not self._is_lost:
+            return
+        self._is_lost = False
         while True:
             found = next_head(self._data, self._at)
             # A head may lie across the end of what is there.
