@@ -23,7 +23,7 @@ from keepset.format.commit import (
 from keepset.format.manifest import Manifest, join, manifest_from_json
 from keepset.format.place import check_place
 from keepset.storage import Store
-from keepset.storage.memory_errors import memory_for
+from keepset.storage.shortage import shortages_of
 
 _FEW = 20  # objects that are asked for one by one; more are listed
 
@@ -101,7 +101,7 @@ class LogState:
 
     def add(self, commit: Commit, where: str) -> None:
         """Take in the next commit."""
-        with memory_for(where):
+        with shortages_of(where):
             self._add(commit, where)
 
     def _add(self, commit: Commit, where: str) -> None:
@@ -210,7 +210,7 @@ class Log:
             check_place(self.store, name)
             raise
         where = f"{self.store.url}/{name}"
-        with memory_for(where):
+        with shortages_of(where):
             return parse_commit(data, number, where)
 
     def state(self) -> LogState:

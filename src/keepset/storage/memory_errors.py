@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Final
 
 from keepset.core.size_text import size_text
-from keepset.errors import KeepsetError, OutOfMemoryError
+from keepset.errors import OutOfMemoryError
 
 # Of Arrow, whatever the class of its error, and of NumPy.
 FAILED_ALLOCATION: Final = re.compile(r"\b(?:m|c|re)alloc of size (\d+) failed")
@@ -45,14 +43,3 @@ def bytes_wanted(error: BaseException) -> int | None:
     if (found := _NUMPY_SIZE.search(text)) is not None:
         return int(float(found[1]) * (1 << _POWERS[found[2]]))
     return None
-
-
-@contextmanager
-def memory_for(where: str) -> Iterator[None]:
-    """Turn a lack of memory, in whatever is done here, into an error that says where it was."""
-    try:
-        yield
-    except KeepsetError:
-        raise
-    except MemoryError as error:
-        raise out_of_memory(error, where) from error

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import errno
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
-from keepset.errors import OutOfMemoryError, StorageError
+from keepset.errors import KeepsetError, OutOfMemoryError, StorageError
 from keepset.storage.failures import failed
 from keepset.storage.memory_errors import FAILED_ALLOCATION, bytes_wanted, out_of_memory
 
@@ -25,37 +27,31 @@ _NO_MEMORY: Final = re.compile(
     r"|(?:cannot|can't|unable to) allocate|can't start new thread",
     re.IGNORECASE,
 )
-# No process can have so much: such a length comes out of damaged data.
-_ADDRESS_SPACE_BYTES: Final = 1 << 47
+# Nothing that is read at once takes so much: such a length comes out of damaged data.
+_MOST_BYTES: Final = 1 << 40
 
 
-def shortage_of(
-    error: BaseException, where: str, wanted_bytes: int | None = None
-) -> OutOfMemoryError | StorageError | None:
-    """The error to raise in place of one that tells nothing about the data of ``where``.
+def raise_shortage(
+    error: BaseException,
+    where: str,
+    wanted_bytes: int | None = None,
+    most_bytes: int = _MOST_BYTES,
+) -> None:
+    """Raise in place of an error that tells nothing about the data of ``where``; else return.
 
-    None if it may be about the data. What caused the error is looked at as well.
+    What caused the error is looked at as well.
 
     Args:
         error: What reading or decoding raised.
         where: What was read, for people to read.
         wanted_bytes: How much memory that takes about, if the error does not say.
+        most_bytes: Whatever asks for more at once is taken for a length that is damaged.
+
+    Raises:
+        OutOfMemoryError: There was too little memory.
+        StorageError: The system could not read or open something.
     """
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, OutOfMemoryError | StorageError):
-            return cause
-        if _is_no_memory(cause):
-            return out_of_memory(cause, where, wanted_bytes)
-        if isinstance(cause, OSError) and cause.errno and cause.errno not in _OF_ARGUMENTS:
-            return failed("read", where, cause)
-        cause = cause.__cause__
-    return None
-
-
-def raise_shortage(error: BaseException, where: str, wanted_bytes: int | None = None) -> None:
-    """Raise what ``shortage_of`` says of an error; return if that is nothing."""
-    shortage = shortage_of(error, where, wanted_bytes)
+    shortage = _shortage_of(error, where, wanted_bytes, most_bytes)
     if shortage is None:
         return
     try:
@@ -66,9 +62,33 @@ def raise_shortage(error: BaseException, where: str, wanted_bytes: int | None = 
         del shortage  # it would hold this frame, and this frame it
 
 
-def asks_too_much(error: BaseException) -> bool:
-    """Whether more memory was wanted than any process can have, as a damaged length asks for."""
-    return (bytes_wanted(error) or 0) >= _ADDRESS_SPACE_BYTES
+@contextmanager
+def shortages_of(where: str) -> Iterator[None]:
+    """Raise what ``raise_shortage`` says of any error that comes out of what is done here."""
+    try:
+        yield
+    except KeepsetError:
+        raise
+    except Exception as error:
+        raise_shortage(error, where)
+        raise
+
+
+def _shortage_of(
+    error: BaseException, where: str, wanted_bytes: int | None, most_bytes: int
+) -> OutOfMemoryError | StorageError | None:
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, OutOfMemoryError | StorageError):
+            return cause
+        if _is_no_memory(cause):
+            if (bytes_wanted(cause) or 0) > most_bytes:
+                return None
+            return out_of_memory(cause, where, wanted_bytes)
+        if isinstance(cause, OSError) and cause.errno and cause.errno not in _OF_ARGUMENTS:
+            return failed("read", where, cause)
+        cause = cause.__cause__
+    return None
 
 
 def _is_no_memory(error: BaseException) -> bool:

@@ -11,7 +11,7 @@ from keepset.core.dtypes import Array
 from keepset.core.spec import Spec
 from keepset.errors import CorruptRecordError, InvalidArgumentError
 from keepset.storage import Store
-from keepset.storage.shortage import asks_too_much, raise_shortage
+from keepset.storage.shortage import raise_shortage
 
 
 class Place(NamedTuple):
@@ -22,12 +22,8 @@ class Place(NamedTuple):
     file: str
 
     def raise_shortage(self, error: BaseException) -> None:
-        """Raise if an error is about memory, open files or a disk: it is no sign of damage.
-
-        A length that was damaged asks for more memory than any process can have, which is one.
-        """
-        if not asks_too_much(error):
-            raise_shortage(error, self.name)
+        """Raise if an error is about memory, open files or a disk: it is no sign of damage."""
+        raise_shortage(error, self.name)
 
     def damaged(self, what: object, *, record: int = 0, byte: int = 0) -> CorruptRecordError:
         """The error for contents that cannot be read."""

@@ -20,7 +20,7 @@ from keepset.snapshot.reading.recipes import FOLDER as RECIPES
 from keepset.snapshot.reading.recipes import recipe_name
 from keepset.snapshot.upkeep.removing import FOLDERS
 from keepset.storage import Store
-from keepset.storage.memory_errors import memory_for
+from keepset.storage.shortage import shortages_of
 from keepset.workers.threads import map_at_once
 
 
@@ -80,7 +80,7 @@ def check_snapshot(store: Store, on_chunk: Callable[[int], None] | None = None) 
 
     ``on_chunk`` is told the size of each chunk that was read, in any thread.
     """
-    with memory_for(store.url):
+    with shortages_of(store.url):
         return _checked(store, on_chunk)
 
 
