@@ -169,7 +169,9 @@ def test_a_chunk_with_sound_checksums_is_not_dropped(
     saved(tmp_path / "kept")
     before = files_at(tmp_path / "kept")
     with monkeypatch.context() as patch:
-        failing = FailingCall(segment.read_batch, 2, lambda: ValueError("no such encoding"))
+        failing = FailingCall(
+            vars(segment)["read_batch"], 2, lambda: ValueError("no such encoding")
+        )
         patch.setattr(segment, "read_batch", failing)
         result = keepset("verify", tmp_path / "kept", "--repair")
     assert result.exit_code == 3
@@ -200,7 +202,7 @@ def test_under_a_limit_of_memory_nothing_is_dropped(tmp_path: Path, compression:
         timeout=120,
     )
     assert done.returncode == 3, done.stderr
-    assert done.stderr.startswith("error: memory ran out while ")
+    assert "error: memory ran out while " in done.stderr  # libdeflate may complain before
     assert "could not be had" in done.stderr
     assert "damaged" not in done.stdout + done.stderr
     assert set(files_at(tmp_path / "kept")) == before

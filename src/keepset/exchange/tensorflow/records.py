@@ -87,6 +87,7 @@ class RecordReader:
         as_bytes: Whether ``pieces`` of records are bytes, rather than views.
         group: How many records belong together. Of groups, none is given behind damage.
         first: The number of the first record, and ``offset`` where its bytes begin.
+        is_lost: Whether the record is the first that can be found behind there.
         remedy: What to do about damage, for messages.
     """
 
@@ -100,6 +101,7 @@ class RecordReader:
         group: int = 1,
         first: int = 0,
         offset: int = 0,
+        is_lost: bool = False,
         remedy: str = "restore the file from a copy",
     ) -> None:
         self._pieces, self._where, self._verify, self._as_bytes = pieces, where, verify, as_bytes
@@ -111,7 +113,7 @@ class RecordReader:
         self._has_ended = False
         self._record = first
         self._failed_at = (0, 0)  # the record and the byte of the failure
-        self._is_lost = False  # the next record is still to be searched for
+        self._is_lost = is_lost  # the next record is still to be searched for
 
     @property
     def record(self) -> int:
@@ -126,10 +128,12 @@ class RecordReader:
     @property
     def offset(self) -> int:
         """Where the next record begins, counted in what is not compressed."""
-        if self._failure is not None:
-            return self._failed_at[1]
-        self._find_the_way()
-        return self._base + self._at
+        return self._base + self._at if self._failure is None else self._failed_at[1]
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the next record is to be searched for from ``offset`` on."""
+        return self._failure is None and self._is_lost
 
     def read(self, most: int, most_bytes: int = MOST_BYTES) -> Records:
         """At least one and at most so many records; none at the end.
