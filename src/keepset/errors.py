@@ -21,6 +21,7 @@
     ├── PendingSnapshotError (RuntimeError)    another process is still writing
     ├── ObjectMissingError (FileNotFoundError)  an object that is not in its store
     ├── StorageError (OSError)                 a disk, a network or a permission failed us
+    ├── OutOfMemoryError (MemoryError)         there is too little memory to read something
     ├── FingerprintError (TypeError)           something whose content cannot be compared
     ├── NotCoveredError (AttributeError)       a name of TensorFlow's that ``keepset.tf`` has not
     ├── RecipeError (ValueError)               a recipe that cannot be written or read
@@ -238,6 +239,19 @@ class StorageError(KeepsetError, OSError):
     def __reduce__(self) -> tuple[Any, ...]:
         # OSError keeps its number outside of what is pickled.
         return _storage_error, (self.args[0], self.url, self.errno)
+
+
+class OutOfMemoryError(KeepsetError, MemoryError):
+    """Memory ran out while ``path`` was read, which says nothing about its data.
+
+    Attributes:
+        path: What was read.
+        wanted_bytes: How much could not be had at once; None if it is unknown.
+    """
+
+    def __init__(self, message: str, *, path: str = "", wanted_bytes: int | None = None) -> None:
+        super().__init__(message)
+        self.path, self.wanted_bytes = path, wanted_bytes
 
 
 def _storage_error(message: str, url: str, number: int | None) -> StorageError:

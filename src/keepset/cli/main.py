@@ -16,6 +16,7 @@ from keepset.cli.arguments import traceback_option, wants_traceback
 from keepset.cli.printable import printable
 from keepset.core.version import __version__
 from keepset.errors import KeepsetError
+from keepset.storage.memory_errors import out_of_memory
 
 # The answer was no: 1. Wrong usage: 2, which click gives by itself.
 FAILED, INTERRUPTED, PIPE_CLOSED = 3, 130, 141
@@ -105,6 +106,8 @@ class _Commands(click.Group):
             ctx.exit(INTERRUPTED)
         except (KeepsetError, OSError) as error:
             _fail(ctx, error, wants_traceback(ctx))
+        except MemoryError as error:
+            _fail(ctx, out_of_memory(error, "what was asked for"), wants_traceback(ctx))
         except Exception as error:
             _fail(ctx, error, True)
 

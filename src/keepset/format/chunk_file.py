@@ -14,7 +14,6 @@ do dataclasses, whose own class a file cannot bring along.
 from __future__ import annotations
 
 import json
-import mmap
 import os
 import struct
 import sys
@@ -28,7 +27,6 @@ from typing import Any
 
 import numpy as np
 
-from keepset.core.arrays import MappedFile
 from keepset.core.chunk import Chunk
 from keepset.core.column import Column, column_spec
 from keepset.core.dtypes import Array, string
@@ -37,6 +35,7 @@ from keepset.core.structure import Structure, structure_of
 from keepset.errors import CorruptCacheError, ElementError
 from keepset.format.columns import decode_column, encode_column
 from keepset.format.draft import Draft
+from keepset.storage.mapped_file import mapped_file
 from keepset.storage.regular_file import file_to_replace, open_regular
 
 VERSION = 1
@@ -138,8 +137,7 @@ class ChunkFileReader:
             self.identity = file_identity(facts)
             if facts.st_size < 2 * _ENDS_SIZE:
                 raise self._damage("the file", 0, f"has only {facts.st_size} bytes")
-            mapped = MappedFile(file.fileno(), facts.st_size, access=mmap.ACCESS_READ)
-            self._bytes: Array = np.frombuffer(mapped, np.uint8)
+            self._bytes: Array = np.frombuffer(mapped_file(file.fileno()), np.uint8)
         self._verified: set[int] = set()
         self._check_head()
         offset, end = self._find_index()

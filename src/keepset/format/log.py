@@ -23,6 +23,7 @@ from keepset.format.commit import (
 from keepset.format.manifest import Manifest, join, manifest_from_json
 from keepset.format.place import check_place
 from keepset.storage import Store
+from keepset.storage.shortage import shortages_of
 
 _FEW = 20  # objects that are asked for one by one; more are listed
 
@@ -100,6 +101,10 @@ class LogState:
 
     def add(self, commit: Commit, where: str) -> None:
         """Take in the next commit."""
+        with shortages_of(where):
+            self._add(commit, where)
+
+    def _add(self, commit: Commit, where: str) -> None:
         try:
             if commit.kind == "fence":
                 self.fenced.update(map(str, commit.body["runs"]))
@@ -204,7 +209,9 @@ class Log:
         except (ObjectMissingError, StorageError):
             check_place(self.store, name)
             raise
-        return parse_commit(data, number, f"{self.store.url}/{name}")
+        where = f"{self.store.url}/{name}"
+        with shortages_of(where):
+            return parse_commit(data, number, where)
 
     def state(self) -> LogState:
         """What the log says now. One commit is read if the newest is a whole version."""

@@ -10,6 +10,7 @@ from keepset.errors import CorruptSnapshotError
 from keepset.format.layout import Layout
 from keepset.format.manifest import Manifest
 from keepset.format.segment import ChunkReader
+from keepset.storage.shortage import raise_shortage
 
 
 def readers_of(manifest: Manifest, url: str) -> list[ChunkReader]:
@@ -27,6 +28,7 @@ def readers_of(manifest: Manifest, url: str) -> list[ChunkReader]:
             try:
                 layouts[key] = Layout(segment.spec, segment.wide)
             except (ValueError, OverflowError, pa.ArrowException) as error:
+                raise_shortage(error, where)
                 raise CorruptSnapshotError(
                     f"{where} is said to hold {segment.spec}, which cannot be ({error}); was it "
                     "written by another program? save it again",

@@ -20,6 +20,7 @@ from keepset.errors import CorruptSnapshotError
 from keepset.format.encodings.encoding import Place
 from keepset.format.layout import Layout
 from keepset.format.message import Decompressor, column_ends, read_batch, read_columns
+from keepset.storage.shortage import raise_shortage
 from keepset.workers.background import background_threads, cores
 from keepset.workers.threads import Task
 
@@ -29,6 +30,8 @@ _LARGE_BYTES = 1 << 16
 _WORTH_A_THREAD_BYTES = 1 << 17
 # What gzip makes of zeros, and a little more; snappy reaches a fraction of it.
 _MOST_EXPANSION = 1100
+# What zstd makes of zeros, and more than that; lz4 reaches a fraction of it.
+_MOST_EXPANSION_OF_BUFFERS = 1 << 17
 
 
 class ChunkEntry(NamedTuple):
@@ -254,7 +257,9 @@ class ChunkReader:
                 return chunk
             leaves = self._leaves if columns is None else [self._leaves[i] for i in columns]
             return typed(chunk, leaves)
-        except (ValueError, pa.ArrowException, OSError, EOFError) as error:
+        except (ValueError, pa.ArrowException, OSError, EOFError, MemoryError) as error:
+            most_bytes = _MOST_EXPANSION_OF_BUFFERS * len(data)
+            raise_shortage(error, self._where, entry.raw_bytes, most_bytes)
             raise self._damaged(entry, 0, f"its contents ({error})") from error
 
     def _batch(

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from keepset.errors import KeepsetError, ObjectMissingError, StorageError
+from keepset.storage.memory_errors import out_of_memory
 
 _SPACE = "free some space and run again"
 _PERMISSION = "check who owns it and that you may read and write there"
@@ -19,6 +20,7 @@ _HINTS = {
     errno.EPERM: _PERMISSION,
     errno.EROFS: "the file system is mounted read-only; write to another one",
     errno.EIO: "the disk or the network file system is failing; see the system's log",
+    errno.ENOMEM: "memory ran out; close other programs, or raise the limit of this process",
     errno.ESTALE: "the network file system lost it; mount it again and run again",
     errno.EMFILE: "too many files are open; raise the limit with `ulimit -n`",
     errno.ENFILE: "too many files are open on this machine; close some programs",
@@ -73,14 +75,21 @@ def failed(action: str, url: str, error: OSError) -> StorageError:
 
 @contextmanager
 def reading(url: str, action: str = "read") -> Iterator[None]:
-    """Turn errors into ours. A folder, or a file in place of a folder, means: no such object."""
+    """Turn errors into ours. A folder, or a file in place of a folder, means: no such object.
+
+    A lack of memory is an ``OutOfMemoryError``, whoever says so.
+    """
     try:
         yield
     except KeepsetError:
         raise
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError) as error:
         raise missing(url) from error
+    except MemoryError as error:
+        raise out_of_memory(error, url) from error
     except OSError as error:
+        if error.errno == errno.ENOMEM:
+            raise out_of_memory(error, url) from error
         raise failed(action, url, error) from error
 
 

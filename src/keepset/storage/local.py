@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import errno
-import mmap
 import os
 import stat
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import Any
 
-from keepset.core.arrays import MappedFile
 from keepset.errors import InvalidArgumentError
 from keepset.storage.durable import TemporaryFile, make_folder, name_if_free, sync_folder
 from keepset.storage.failures import failed, missing, reading, writing
+from keepset.storage.mapped_file import mapped_file
 from keepset.storage.patience import patiently
 from keepset.storage.regular_file import check_regular, kind_of, open_at_once, open_regular
 from keepset.storage.settle import UnclearAnswerError, create_settled
@@ -78,7 +75,7 @@ class LocalStore(Store):
         with reading(self.object_url(name)), open_regular(self._path(name)) as file:
             if os.fstat(file.fileno()).st_size == 0:
                 return memoryview(b"")  # which cannot be mapped
-            return memoryview(_mapped(file.fileno()))
+            return memoryview(mapped_file(file.fileno()))
 
     def size(self, name: str) -> int:
         return self.info(name).size_bytes
@@ -306,13 +303,6 @@ def _name(path: str, final: str) -> None:
         if error.errno in _UNCLEAR:
             raise UnclearAnswerError(error) from error
         raise
-
-
-def _mapped(descriptor: int) -> mmap.mmap:
-    # A mapping lives without its file being open, and there may be more segments than a process
-    # may have open files; older Pythons keep a descriptor all the same.
-    options: dict[str, Any] = {"trackfd": False} if sys.version_info >= (3, 13) else {}
-    return MappedFile(descriptor, 0, access=mmap.ACCESS_READ, **options)
 
 
 def _is(kind: Callable[[], bool]) -> bool:

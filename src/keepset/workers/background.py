@@ -51,7 +51,7 @@ class BackgroundThreads:
     def _start_thread(self) -> None:
         thread = threading.Thread(target=self._work, name="keepset-background", daemon=True)
         # Where there are no more threads to be had, whoever needs a job runs it.
-        with suppress(RuntimeError):
+        with suppress(RuntimeError, MemoryError):
             thread.start()
             self._threads.add(thread)
 

@@ -215,3 +215,36 @@ def test_a_broken_stream_gives_what_came_before_it() -> None:
     with pytest.raises(CorruptRecordError, match="the stream is broken"):
         reader.read(10)
     assert len(reader.read(10)) == 0
+
+
+def test_no_more_is_read_than_is_needed_to_say_that_it_is_no_record() -> None:
+    """What is packed in a small file may be large."""
+    asked = []
+
+    def zeros() -> Iterator[memoryview]:
+        for number in range(1000):
+            asked.append(number)
+            yield memoryview(bytes(1000))
+
+    reader = RecordReader(zeros(), "a.gz")
+    with pytest.raises(CorruptRecordError, match=r"record 0 at byte 0 .*is this a TFRecord"):
+        reader.read(10)
+    assert asked == [0]
+    assert not len(reader.read(10))  # who goes on has the rest searched
+    assert len(asked) == 1000
+
+
+def test_what_is_closed_behind_damage_is_not_searched() -> None:
+    asked = []
+
+    def data() -> Iterator[memoryview]:
+        for number in range(5):
+            asked.append(number)
+            yield memoryview(bytes(100) if number < 4 else frame(b"a"))
+
+    reader = RecordReader(data(), "a")
+    with pytest.raises(CorruptRecordError):
+        reader.read(1)
+    reader.close()
+    assert not len(reader.read(1))
+    assert asked == [0]

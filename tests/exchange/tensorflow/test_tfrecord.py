@@ -5,11 +5,16 @@ from __future__ import annotations
 import gzip
 import os
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import keepset as ks
+from keepset.core.run import start
+from keepset.exchange.tensorflow import compression as compressions
+from keepset.exchange.tensorflow import tfrecord
 from keepset.exchange.tensorflow.record_index import SUFFIX
 from keepset.exchange.tensorflow.records import frame
 from keepset.storage import open_store
@@ -236,3 +241,52 @@ def test_files_on_s3_are_read_and_written(s3_url: str) -> None:
     ds = ks.Dataset.range(20).map(lambda x: {"x": x})
     ks.save(ds, f"{s3_url}/saved", "SNAPPY", format="tensorflow")
     ks.assert_equal(ks.load(f"{s3_url}/saved"), ds)
+
+
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_a_pass_goes_on_from_behind_damage(tmp_path: Path, is_packed: bool) -> None:
+    """At any place, where the next record was not searched for yet as well."""
+    data = bytearray(b"".join(map(frame, WORDS)))
+    for word in (3, 20, 21):
+        data[sum(len(frame(each)) for each in WORDS[:word])] ^= 1
+    path = tmp_path / "a"
+    path.write_bytes(gzip.compress(data) if is_packed else data)
+    ds = ks.TFRecordDataset(path, on_corrupt="skip")
+    with pytest.warns(ks.CorruptRecordWarning):
+        whole = list(ds)
+    assert whole == [word for n, word in enumerate(WORDS) if n not in (3, 20, 21)]
+    node = ks.TFRecordDataset(path)._node
+    cursor, found, was_lost = node.cursor(start(node)), list[bytes](), False
+    while True:
+        state = cursor.state()
+        was_lost |= state.get("is_lost", False)
+        cursor.close()
+        cursor = node.cursor(start(node))
+        cursor.restore(state)
+        try:
+            chunk = cursor.read(4)
+        except ks.CorruptRecordError:
+            continue
+        if not len(chunk):
+            break
+        found += chunk.rows
+    cursor.close()
+    assert found == whole
+    assert was_lost
+
+
+def test_a_compressed_file_of_another_kind_is_not_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.gz").write_bytes(gzip.compress(bytes(100_000_000), 1))
+    unpacked = []
+
+    def watched(*arguments: Any) -> Iterator[memoryview]:
+        for piece in compressions.pieces_of(*arguments):
+            unpacked.append(len(piece))
+            yield piece
+
+    monkeypatch.setattr(tfrecord, "pieces_of", watched)
+    with pytest.raises(ks.CorruptRecordError, match="is this a TFRecord file"):
+        list(ks.TFRecordDataset(tmp_path / "a.gz"))
+    assert 0 < sum(unpacked) <= compressions.PIECE_BYTES

@@ -78,6 +78,7 @@ def read_header(file: BinaryIO, where: ArrayPlace) -> Header:
         if min(shape, default=0) < 0 or bool in map(type, shape):
             raise ValueError(f"its shape is {shape}")
     except Exception as error:
+        where.place.raise_shortage(error)
         raise where.damaged(f"is no .npy file ({error})") from error
     return Header(shape, is_fortran, dtype, file.tell())
 

@@ -218,5 +218,6 @@ def damage_of(place: Place) -> Iterator[None]:
     except KeepsetError:
         raise
     except Exception as error:
+        place.raise_shortage(error)
         reason = str(error) or type(error).__name__
         raise place.damaged(f"it is no sound .npz file ({reason})") from error

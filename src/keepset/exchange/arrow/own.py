@@ -23,6 +23,7 @@ from keepset.exchange.files.row_file import selected_columns
 from keepset.format.encodings import Encoding
 from keepset.format.layout import Layout
 from keepset.format.version import FORMAT_VERSION
+from keepset.storage.shortage import raise_shortage
 
 _NOT_A_TIME: Final = np.iinfo(np.int64).min
 _Reader: TypeAlias = Callable[[pa.Array], Column]
@@ -60,6 +61,7 @@ class OwnColumns:
             try:
                 columns.append(reader(array_of(batch, name)))
             except (ValueError, pa.ArrowException, KeepsetError) as error:
+                raise_shortage(error, self._where)
                 first = row if isinstance(row, int) else int(row[0])
                 raise ElementError(
                     f"{self._where}: {name!r} is not as it was written, in the {batch.num_rows} "

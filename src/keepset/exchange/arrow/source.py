@@ -28,8 +28,6 @@ def arrow_damage(place: Place) -> Iterator[None]:
         yield
     except KeepsetError:
         raise
-    except MemoryError as error:
-        # A length that was damaged asks for more than there is.
-        raise place.damaged(str(error) or "it asks for more memory than there is") from error
-    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
+    except (pa.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
+        place.raise_shortage(error)
         raise place.damaged(error) from error

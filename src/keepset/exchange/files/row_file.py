@@ -11,6 +11,7 @@ from keepset.core.dtypes import Array
 from keepset.core.spec import Spec
 from keepset.errors import CorruptRecordError, InvalidArgumentError
 from keepset.storage import Store
+from keepset.storage.shortage import raise_shortage
 
 
 class Place(NamedTuple):
@@ -19,6 +20,10 @@ class Place(NamedTuple):
     name: str
     store: Store
     file: str
+
+    def raise_shortage(self, error: BaseException) -> None:
+        """Raise if an error is about memory, open files or a disk: it is no sign of damage."""
+        raise_shortage(error, self.name)
 
     def damaged(self, what: object, *, record: int = 0, byte: int = 0) -> CorruptRecordError:
         """The error for contents that cannot be read."""

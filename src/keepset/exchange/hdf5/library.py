@@ -51,4 +51,5 @@ def damage_of(place: Place, name: str = "it", row: int = 0) -> Iterator[None]:
                 "has closed it",
                 url=place.name,
             ) from error
+        place.raise_shortage(error)
         raise place.damaged(f"{name} is damaged ({reason})", record=row) from error

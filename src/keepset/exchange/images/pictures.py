@@ -11,6 +11,7 @@ from keepset.core.dtypes import Array
 from keepset.core.record import record
 from keepset.errors import InvalidArgumentError, MissingExtraError
 from keepset.exchange.images.jpeg import jpeg_pixels
+from keepset.storage.shortage import raise_shortage
 
 # What files of pictures end with, and what Pillow calls their formats.
 ENDINGS: Final = ("jpg", "jpeg", "png", "webp", "gif", "bmp")
@@ -79,6 +80,7 @@ class PixelFormat:
             reason = str(error).rstrip(".")
             raise ValueError(f"{reason}; if it is meant to be so large, raise {limit}") from error
         except Exception as error:
+            raise_shortage(error, "a picture")  # which Pillow says in the same way
             # Damage makes a decoder raise whatever comes to pass.
             raise ValueError(f"the picture is damaged ({error})") from error
 

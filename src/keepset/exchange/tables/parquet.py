@@ -194,6 +194,8 @@ class ParquetWriter(RowWriter):
         self._waiting, self._waiting_bytes = [], 0
         try:
             self._writer.write_table(table, row_group_size=table.num_rows)
+        except MemoryError:
+            raise
         except pa.ArrowException as error:
             raise unfit("", f"Parquet does not take it ({error})") from error
 

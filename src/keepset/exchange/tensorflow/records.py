@@ -87,6 +87,7 @@ class RecordReader:
         as_bytes: Whether ``pieces`` of records are bytes, rather than views.
         group: How many records belong together. Of groups, none is given behind damage.
         first: The number of the first record, and ``offset`` where its bytes begin.
+        is_lost: Whether the record is the first that can be found behind there.
         remedy: What to do about damage, for messages.
     """
 
@@ -100,6 +101,7 @@ class RecordReader:
         group: int = 1,
         first: int = 0,
         offset: int = 0,
+        is_lost: bool = False,
         remedy: str = "restore the file from a copy",
     ) -> None:
         self._pieces, self._where, self._verify, self._as_bytes = pieces, where, verify, as_bytes
@@ -111,6 +113,7 @@ class RecordReader:
         self._has_ended = False
         self._record = first
         self._failed_at = (0, 0)  # the record and the byte of the failure
+        self._is_lost = is_lost  # the next record is still to be searched for
 
     @property
     def record(self) -> int:
@@ -127,6 +130,11 @@ class RecordReader:
         """Where the next record begins, counted in what is not compressed."""
         return self._base + self._at if self._failure is None else self._failed_at[1]
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether the next record is to be searched for from ``offset`` on."""
+        return self._failure is None and self._is_lost
+
     def read(self, most: int, most_bytes: int = MOST_BYTES) -> Records:
         """At least one and at most so many records; none at the end.
 
@@ -134,6 +142,7 @@ class RecordReader:
             CorruptRecordError: Something is damaged, behind the records that came before.
         """
         while self._failure is None:
+            self._find_the_way()
             starts, lengths = scan(self._data, self._at, most, most_bytes, self._group)
             whole = len(starts) - len(starts) % self._group
             if whole:
@@ -145,6 +154,7 @@ class RecordReader:
         failure, self._failure = self._failure, None
         if self._group > 1:
             self._data, self._at, self._has_ended, self._broken = memoryview(b""), 0, True, None
+            self._is_lost = False
         raise failure
 
     def advance_to(self, record: int) -> None:
@@ -164,6 +174,7 @@ class RecordReader:
         if close is not None:
             close()
         self._data, self._at, self._has_ended = memoryview(b""), 0, True
+        self._is_lost = False
 
     def _checked(self, starts: Array, lengths: Array) -> Records:
         """The records as far as their checksums fit; what comes after those is a failure."""
@@ -202,7 +213,7 @@ class RecordReader:
         return found.cut(0, bad - bad % self._group)
 
     def _lose_the_way(self, length: int | None = None) -> None:
-        """Note that a record cannot be found, and go to the next one that can be.
+        """Note that a record cannot be found, so that the next one is to be searched for.
 
         A ``length`` is one that fits its checksum, and that no record has.
         """
@@ -217,6 +228,17 @@ class RecordReader:
         self._fail(self._record, self._base + self._at, what)
         self._record += 1
         self._at += 1
+        self._is_lost = True
+
+    def _find_the_way(self) -> None:
+        """Go to the next record that can be found, if one could not.
+
+        When it is wanted, and not before: a compressed file that holds something else may be small
+        and have gigabytes in it.
+        """
+        if not self._is_lost:
+            return
+        self._is_lost = False
         while True:
             found = next_head(self._data, self._at)
             # A head may lie across the end of what is there.

@@ -234,7 +234,9 @@ class _TfrecordCursor(Cursor):
         self._reader = self._reader_of(chunk.rows[0])
         return True
 
-    def _reader_of(self, name: Any, record: int = 0, byte: int = 0) -> RecordReader:
+    def _reader_of(
+        self, name: Any, record: int = 0, byte: int = 0, is_lost: bool = False
+    ) -> RecordReader:
         if not isinstance(name, bytes | str):
             raise ElementError(
                 f"TFRecordDataset needs names of files, and one is a {type(name).__name__}"
@@ -258,6 +260,7 @@ class _TfrecordCursor(Cursor):
             remedy=_REMEDY,
             first=record if self._is_plain else 0,
             offset=byte if self._is_plain else 0,
+            is_lost=is_lost and self._is_plain,
         )
         if not self._is_plain:
             reader.advance_to(record)
@@ -290,7 +293,9 @@ class _TfrecordCursor(Cursor):
         if self._reader is None:
             return {"parent": self._parent.state(), "record": None, "byte": 0}
         place = {"record": self._reader.record, "byte": self._reader.offset}
-        return {"parent": self._before, **place}
+        # Only behind damage: to search for the next record may take long, and nobody may want it.
+        lost = {"is_lost": True} if self._reader.is_lost else {}
+        return {"parent": self._before, **place, **lost}
 
     def restore(self, state: State) -> None:
         self._parent.restore(state["parent"])
@@ -299,7 +304,9 @@ class _TfrecordCursor(Cursor):
         self._before = self._parent.state()
         chunk = self._parent.read(1)
         if len(chunk):
-            self._reader = self._reader_of(chunk.rows[0], state["record"], state["byte"])
+            self._reader = self._reader_of(
+                chunk.rows[0], state["record"], state["byte"], state.get("is_lost", False)
+            )
 
     def close(self) -> None:
         if self._reader is not None:

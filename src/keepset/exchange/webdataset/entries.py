@@ -85,6 +85,8 @@ def _array(data: bytes) -> Any:
             shape, is_fortran, dtype = np.lib.format.read_array_header_1_0(file)
         else:
             shape, is_fortran, dtype = np.lib.format.read_array_header_2_0(file)
+    except MemoryError:
+        raise
     except Exception as error:
         raise ValueError(f"it is no .npy file ({error})") from error
     if dtype.hasobject:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -16,11 +15,12 @@ from keepset.format.log import Log, LogState
 from keepset.format.manifest import Manifest
 from keepset.format.place import check_place
 from keepset.format.readers import readers_of
-from keepset.format.segment import ChunkReader
+from keepset.format.segment import ChunkEntry, ChunkReader
 from keepset.snapshot.reading.recipes import FOLDER as RECIPES
 from keepset.snapshot.reading.recipes import recipe_name
 from keepset.snapshot.upkeep.removing import FOLDERS
 from keepset.storage import Store
+from keepset.storage.shortage import shortages_of
 from keepset.workers.threads import map_at_once
 
 
@@ -75,8 +75,16 @@ class Report:
 def check_snapshot(store: Store, on_chunk: Callable[[int], None] | None = None) -> Report:
     """Read every commit, every chunk and what is around the chunks, and compare checksums.
 
+    Damage is what was read as a whole and is wrong, or what is not there. Where reading fails, for
+    want of memory or of open files, or as the disk or the network says no, that is an error.
+
     ``on_chunk`` is told the size of each chunk that was read, in any thread.
     """
+    with shortages_of(store.url):
+        return _checked(store, on_chunk)
+
+
+def _checked(store: Store, on_chunk: Callable[[int], None] | None) -> Report:
     for folder in FOLDERS:
         check_place(store, folder)  # no repair can write there
     log = Log(store)
@@ -280,8 +288,7 @@ def _around(store: Store, manifest: Manifest, name: str) -> Iterator[Damage]:
         ("head", 0, entry.head_bytes, entry.head_checksum),
         ("foot", foot, entry.foot_bytes, entry.foot_checksum),
     ):
-        data = _read(store, name, offset, length)
-        if data is None or crc32c(data) != checksum:
+        if crc32c(store.read_range(name, offset, length)) != checksum:
             what = f"its {where} fails its checksum, so that other programs cannot open it"
             yield Damage(name, what, offset)
 
@@ -294,22 +301,25 @@ def _chunk_damage(
     end = entry.offset + entry.stored_bytes
     if size is None or end > size:
         return f"the chunk of {entry.rows} elements is cut off or missing"
-    data = _read(store, name, entry.offset, entry.stored_bytes)
-    if data is None:
-        return f"the chunk of {entry.rows} elements cannot be read from the disk"
+    data = store.read_range(name, entry.offset, entry.stored_bytes)
     try:
         reader.check(memoryview(data), entry)
-        reader.read(data, entry)
     except CorruptSnapshotError:
         return f"the chunk of {entry.rows} elements fails its checksum"
+    _decode(reader, data, entry, store.object_url(name))
     return None
 
 
-def _read(store: Store, name: str, offset: int, length: int) -> memoryview | bytes | None:
-    """The bytes; None if the disk has lost them. Other failures say nothing about the data."""
+def _decode(reader: ChunkReader, data: memoryview | bytes, entry: ChunkEntry, where: str) -> None:
+    """Read a chunk whose checksums fit: what was written is there, so a failure is no damage."""
     try:
-        return store.read_range(name, offset, length)
-    except StorageError as error:
-        if error.errno == errno.EIO:
-            return None
-        raise
+        reader.read(data, entry)
+    except CorruptSnapshotError as error:
+        raise CorruptSnapshotError(
+            f"{where}: the chunk of {entry.rows} elements at byte {entry.offset} is as it was "
+            f"written, and cannot be decoded here ({error.__cause__}); nothing is dropped. Read it "
+            "with the versions of keepset and pyarrow that wrote it, or remove the snapshot with "
+            "`keepset rm` and write it again",
+            path=where,
+            byte=entry.offset,
+        ) from error

@@ -24,6 +24,7 @@ from keepset.snapshot.writing.lease import EXPIRY_S, live_holder
 from keepset.snapshot.writing.run_id import new_run_id
 from keepset.snapshot.writing.segments import Segments
 from keepset.storage import Store
+from keepset.storage.shortage import shortages_of
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,11 @@ def repair_snapshot(store: Store, report: Report) -> Repair:
     Elements of a pipeline's snapshot are computed again by its next run. Those of a saved data set
     cannot be: the rest of them becomes its new version.
     """
+    with shortages_of(store.url):
+        return _repaired(store, report)
+
+
+def _repaired(store: Store, report: Report) -> Repair:
     holder = live_holder(store, EXPIRY_S)
     if holder is not None:
         raise PendingSnapshotError(
