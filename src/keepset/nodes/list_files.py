@@ -13,6 +13,7 @@ from keepset.core.random import Randomness
 from keepset.errors import InvalidArgumentError, NoFilesError
 from keepset.nodes.from_tensor_slices import FromTensorSlices
 from keepset.nodes.global_shuffle import GlobalShuffle
+from keepset.storage import found_name, path_text
 
 
 @stage
@@ -46,7 +47,8 @@ def listed_files(
         NoFilesError: No file matches any of the patterns.
     """
     patterns = _patterns(file_pattern)
-    found = [os.fsencode(f) for p in patterns for f in glob.glob(p, include_hidden=True)]
+    listed = (found_name(f) for p in patterns for f in glob.glob(p, include_hidden=True))
+    found = list(map(os.fsencode, listed))
     if not found:
         shown = ", ".join(map(repr, patterns))
         raise NoFilesError(
@@ -63,7 +65,7 @@ def listed_files(
 def _patterns(value: Any) -> list[str]:
     values = [value] if isinstance(value, str | bytes | os.PathLike) else list(value)
     try:
-        return [os.fsdecode(item) for item in values]
+        return [path_text(os.fsdecode(item)) for item in values]
     except TypeError as error:
         raise InvalidArgumentError(
             f"file_pattern must be a path pattern or a list of them, not {value!r:.80}"
