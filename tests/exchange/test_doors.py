@@ -228,8 +228,8 @@ def test_a_tilde_is_the_home_folder(
     assert files_in(home) == ["data", f"data/{name}"]
     expected = [door.kind(i) for i in range(10)]
     in_array = ks.Dataset.from_tensor_slices([f"~/data/{name}"])
-    for given in (f"~/data/{name}", Path("~/data") / name, [f"~/data/*{door.ending}"], in_array):
-        assert_elements_equal(list(door.read(given)), expected)
+    for source in (f"~/data/{name}", Path("~/data") / name, [f"~/data/*{door.ending}"], in_array):
+        assert_elements_equal(list(door.read(source)), expected)
     kept = tmp_path / "kept"
     list(door.read(in_array).snapshot(kept))
     door.write(door.dataset(9), f"~/data/{name}")
@@ -244,9 +244,9 @@ def test_a_url_that_went_through_pathlib_is_refused(
     monkeypatch.chdir(tmp_path)
     path = Path("s3://bucket") / f"some{door.ending}"
     in_array = ks.Dataset.from_tensor_slices([str(path)])
-    for given in (path, str(path), [path], f"S3:/bucket/*{door.ending}", in_array):
+    for source in (path, str(path), [path], f"S3:/bucket/*{door.ending}", in_array):
         with pytest.raises(ks.InvalidArgumentError, match="pathlib drops a slash"):
-            list(door.read(given))
+            list(door.read(source))
     for target in (path, str(path)):
         with pytest.raises(ks.InvalidArgumentError, match="pathlib drops a slash"):
             door.write(door.dataset(3), target)

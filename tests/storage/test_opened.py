@@ -1,7 +1,7 @@
 """open_store: which store a path or a URL means."""
 
-from collections.abc import Callable
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 

@@ -78,7 +78,7 @@ def test_what_is_written_below_a_tilde_is_in_the_home_folder(name: str, home: Pa
     assert not os.listdir()
 
 
-@pytest.mark.parametrize("name", {**WRITERS, **READERS})
+@pytest.mark.parametrize("name", [*WRITERS, *READERS])
 def test_a_url_with_one_slash_is_refused(name: str, home: Path) -> None:
     (home.parent / "here" / "a.png").write_bytes(b"")
     for given in (Path("gs://bucket") / "kept", "GS:/bucket/kept"):
@@ -95,7 +95,7 @@ def test_readers_find_what_is_in_the_home_folder(home: Path) -> None:
     for source in ("~/pictures", "~/pictures/*.png", "~/pictures/labels.txt"):
         assert len(list(ks.read_images(source, labels=None))) == 2
     listed = ks.Dataset.list_files("~/pictures/*.png", shuffle=False)
-    assert list(listed)[0].startswith(os.fsencode(home))
+    assert next(iter(listed)).startswith(os.fsencode(home))
     assert len(list(ks.read_images(listed, labels=None))) == 2
     names = ks.Dataset.from_tensor_slices([f"~/pictures/{p.name}" for p in home.rglob("*.png")])
     assert len(list(ks.read_images(names, labels=None))) == 2
