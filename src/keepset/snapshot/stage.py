@@ -457,7 +457,8 @@ class _SnapshotCursor(Cursor):
             from keepset.snapshot.beginning import lease_of
 
             run_id = new_run_id()
-            lease = lease_of(self._store, run_id, self._run.session.outermost)
+            place = self._node.root().url
+            lease = lease_of(self._store, run_id, self._run.session.outermost, place)
             try:
                 holder = lease.earlier_holder(self._watch)
                 self._log.follow(state)
