@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from keepset.core.node import Node, stage
+from keepset.core.parameter import parameter
 from keepset.core.random import Randomness
 from keepset.errors import InvalidArgumentError, NoFilesError
 from keepset.nodes.from_tensor_slices import FromTensorSlices
@@ -19,6 +20,9 @@ from keepset.storage import found_name, path_text
 @stage
 class ListFiles(FromTensorSlices):
     """The names of files. What is kept of them is used as long as their content is the same."""
+
+    # Whether the order behind it is that of list_files(shuffle=True), for messages.
+    is_shuffled: bool = parameter(default=False, identity=False, recipe=False)
 
     @property
     def file_names(self) -> list[bytes]:
@@ -56,7 +60,7 @@ def listed_files(
         )
     names = np.empty(len(found), object)
     names[:] = sorted(found)
-    files: Node = ListFiles(tensors=names, name=name)
+    files: Node = ListFiles(tensors=names, name=name, is_shuffled=shuffle is not False)
     if shuffle is False:
         return files
     return GlobalShuffle(parent=files, source=Randomness(seed), name=name)
