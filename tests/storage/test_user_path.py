@@ -13,6 +13,7 @@ from tests.cli.commands import keepset
 
 import keepset as ks
 from keepset.storage import found_name, local_path, path_text
+from keepset.tf.io import gfile
 
 SOME = ks.Dataset.range(3)
 PICTURES = ks.Dataset.from_tensor_slices(np.zeros((2, 3, 3, 3), np.uint8))
@@ -157,3 +158,17 @@ def test_names_that_were_found_stand_for_themselves() -> None:
     assert [found_name(name) for name in ("a~", "~", "~root", "gs:/x")] == [
         *("a~", "./~", "./~root", "./gs:/x")
     ]
+
+
+def test_gfile_refuses_such_a_url_and_leaves_tildes_as_tensorflow_does(home: Path) -> None:
+    for look in (gfile.exists, gfile.isdir, gfile.listdir, gfile.glob, gfile.makedirs):
+        with pytest.raises(ks.InvalidArgumentError, match="pathlib drops a slash"):
+            look("s3:/bucket/kept")
+    with pytest.raises(ks.InvalidArgumentError, match="pathlib drops a slash"):
+        gfile.GFile("s3:/bucket/kept", "w").write("text")
+    (home / "some.txt").write_text("text")
+    assert not gfile.exists("~/some.txt")
+    with gfile.GFile("~/other.txt", "w") as file:
+        file.write("text")
+    assert gfile.exists("~/other.txt")
+    assert Path("./~/other.txt").exists()
