@@ -26,7 +26,7 @@
     ├── NotCoveredError (AttributeError)       a name of TensorFlow's that ``keepset.tf`` has not
     ├── RecipeError (ValueError)               a recipe that cannot be written or read
     │   └── UntrustedRecipeError               one whose code nobody has allowed to run
-    └── MissingExtraError (ImportError)        an optional package is not installed
+    └── MissingExtraError (ImportError)        an optional package is missing or broken
 
     CorruptRecordWarning (UserWarning)         damage that was left out, as the user asked for
     RecipeChangedWarning (UserWarning)         a recipe's files or functions are not what they were
@@ -214,7 +214,7 @@ class RecipeChangedWarning(UserWarning):
 
 
 class MissingExtraError(KeepsetError, ImportError):
-    """An optional package is needed and not installed."""
+    """An optional package is needed, and is not installed or cannot be imported."""
 
 
 class ObjectMissingError(KeepsetError, FileNotFoundError):

@@ -134,7 +134,47 @@ def test_an_error_in_the_users_file_can_be_followed(script: Path) -> None:
 
 def test_nothing_kept_yet_is_a_miss(script: Path) -> None:
     text = answer("explain", script.parent / "other", f"{script}:numbers", code=1)
-    assert text == f"miss: nothing is kept in {script.parent}/other yet\n"
+    place = script.parent / "other"
+    assert text == (
+        f"miss: nothing is kept in {place}, which does not exist yet; the first pass of "
+        "snapshot() makes it\n"
+    )
+    assert answer_json("explain", place, f"{script}:numbers", code=1)["is_missing"]
+    place.mkdir()
+    text = answer("explain", place, f"{script}:numbers", code=1)
+    assert text == f"miss: nothing is kept in {place} yet\n"
+
+
+def test_a_part_of_the_elements_is_no_hit(script: Path) -> None:
+    place = script.parent / "part"
+    script.write_text(script.read_text().replace("range(10)", "range(1000)"))
+    program = f"import train; it = iter(train.numbers().snapshot({str(place)!r}, chunk_bytes=8));"
+    program += "[next(it) for _ in range(300)]; it.close()"
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=script.parent)
+    stored = ks.Snapshot(str(place)).num_elements
+    assert 0 < stored < 1000
+    assert answer("explain", place, f"{script}:numbers", code=1) == (
+        f"resume: {stored} of 1,000 elements are kept in {place}; a pass computes only the others\n"
+    )
+    found = answer_json("explain", place, f"{script}:numbers", code=1)
+    assert (found["hit"], found["resumes"], found["kept_elements"]) == (False, True, stored)
+
+
+def test_a_file_is_no_place_to_look_for_a_snapshot(script: Path) -> None:
+    text = complaint("explain", script, f"{script}:numbers")
+    assert "train.py is a file; name the folder" in text
+    with pytest.raises(ks.SnapshotMissingError, match="is a file"):
+        ks.explain(ks.Dataset.range(3), script)
+
+
+def test_a_saved_dataset_is_named_as_such(script: Path) -> None:
+    place = script.parent / "saved"
+    ks.Dataset.range(10).save(place)
+    text = answer("explain", place, f"{script}:numbers", code=1)
+    assert text.startswith(f"miss: {place} holds a saved dataset and no snapshot of this pipeline;")
+    assert "`keepset ls` shows it and ks.load() reads it" in text
+    why = ks.explain(ks.Dataset.range(10), place)
+    assert (why.hit, why.is_saved, why.below) == (False, True, [])
 
 
 def test_the_fingerprint_is_that_of_the_pipeline(script: Path) -> None:

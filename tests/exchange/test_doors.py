@@ -216,6 +216,44 @@ def test_what_is_not_there_is_named(door: Door, tmp_path: Path) -> None:
 
 
 @doors
+def test_a_tilde_is_the_home_folder(
+    door: Door, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, here = tmp_path / "home", tmp_path / "here"
+    here.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(here)
+    name = f"some{door.ending}"
+    assert door.write(door.dataset(10), f"~/data/{name}") == 10
+    assert files_in(home) == ["data", f"data/{name}"]
+    expected = [door.kind(i) for i in range(10)]
+    in_array = ks.Dataset.from_tensor_slices([f"~/data/{name}"])
+    for source in (f"~/data/{name}", Path("~/data") / name, [f"~/data/*{door.ending}"], in_array):
+        assert_elements_equal(list(door.read(source)), expected)
+    kept = tmp_path / "kept"
+    list(door.read(in_array).snapshot(kept))
+    door.write(door.dataset(9), f"~/data/{name}")
+    assert not ks.explain(door.read(in_array).snapshot(kept), kept).hit
+    assert not files_in(here)
+
+
+@doors
+def test_a_url_that_went_through_pathlib_is_refused(
+    door: Door, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = Path("s3://bucket") / f"some{door.ending}"
+    in_array = ks.Dataset.from_tensor_slices([str(path)])
+    for source in (path, str(path), [path], f"S3:/bucket/*{door.ending}", in_array):
+        with pytest.raises(ks.InvalidArgumentError, match="pathlib drops a slash"):
+            list(door.read(source))
+    for target in (path, str(path)):
+        with pytest.raises(ks.InvalidArgumentError, match="pathlib drops a slash"):
+            door.write(door.dataset(3), target)
+    assert not files_in(tmp_path)
+
+
+@doors
 def test_a_recipe_reads_the_same_files_and_needs_no_trust(door: Door, tmp_path: Path) -> None:
     path = written(door, tmp_path)
     ds = door.read(path)

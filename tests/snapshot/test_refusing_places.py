@@ -110,6 +110,28 @@ def test_the_beginning_waits_for_a_moment_only(
     assert beginning._BEGINNING_PATIENCE_S < 5 < beginning._PATIENCE_S
 
 
+@pytest.mark.parametrize("at", [0, 150])
+def test_a_place_that_was_waited_for_in_vain_is_tried_only_once(
+    at: int, tmp_path: Path, refusal: Refusal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(beginning, "_PATIENCE_S", 0.3)
+
+    def tries(name: str, first: int = at) -> int:
+        refusal.tries.clear()
+        ds = ks.Dataset.range(COUNT).map(lambda x: x * 2)
+        ds = ds.snapshot(tmp_path, fingerprint=name, chunk_bytes=80, segment_bytes=160)
+        [said] = read(ds, refusal, errno.ENOSPC, first)
+        assert "not stored" in said
+        return len(refusal.tries)
+
+    assert tries("f") >= 3
+    # As a lasting error, whose tries are never repeated: another pass, and another pipeline.
+    assert tries("g", 0) == 1
+    assert tries("f", 0) == 1
+    assert not read(pipeline(tmp_path), refusal, 0, COUNT)
+    assert tries("h") >= 3
+
+
 def test_a_disk_that_has_room_again_in_a_moment_is_not_noticed(
     tmp_path: Path, refusal: Refusal
 ) -> None:

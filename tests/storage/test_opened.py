@@ -1,5 +1,6 @@
 """open_store: which store a path or a URL means."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -53,13 +54,13 @@ def test_a_file_url_is_decoded(tmp_path: Path, host: str) -> None:
     assert store.url == f"{tmp_path}/a b#ü"
 
 
-def test_only_a_leading_tilde_and_slash_is_home(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_a_leading_tilde_is_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     assert open_store("~/data").url == open_store(Path("~/data")).url == f"{tmp_path}/data"
-    for path in ("~", "~root/data", "a/~/b"):
+    assert open_store("~").url == str(tmp_path)
+    assert open_store("~root/data").url == os.path.expanduser("~root/data")
+    for path in ("~nobody-is-called-so/data", "a/~/b", "~bad\ud800"):
         assert open_store(path).url == f"{tmp_path}/{path}"
 
 

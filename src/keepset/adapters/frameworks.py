@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
-from keepset.errors import MissingExtraError
+from keepset.core.optional_package import optional_package
 
 _TITLES = {
     "datasets": "Hugging Face datasets",
@@ -29,12 +28,5 @@ def framework(name: str, wanted_by: str) -> Any:
         keepset.errors.MissingExtraError: to_jacks needs jacks; install it with: pip install
         'keepset[jacks]'
     """
-    try:
-        return import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name != name:
-            raise  # it is there, and lacks something itself
-        raise MissingExtraError(
-            f"{wanted_by} needs {_TITLES.get(name, name)}; install it with: "
-            f"pip install 'keepset[{_EXTRAS.get(name, name)}]'"
-        ) from error
+    needed = f"{wanted_by} needs {_TITLES.get(name, name)}"
+    return optional_package(name, needed, _EXTRAS.get(name, name))

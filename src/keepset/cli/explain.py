@@ -38,7 +38,8 @@ def command(place: Place, pipeline: str | None, as_json: bool) -> None:
       keepset explain /data/kept/images train.py:images
       keepset explain s3://bucket/images mypackage.data:training_set
 
-    With PIPELINE, exits with 0 on a hit and with 1 on a miss.
+    With PIPELINE, exits with 0 on a hit, where all elements are stored, and with 1
+    otherwise: on a miss, and on a resume, where only some of them are.
     """
     if pipeline is None:
         origin = explain_newest(place.root.url, place.options, fingerprint=place.fingerprint)

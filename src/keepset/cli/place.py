@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,10 +14,9 @@ from keepset.errors import InvalidArgumentError, SnapshotMissingError
 from keepset.exchange.tensorflow.saved_files import folders_below
 from keepset.snapshot.looking import Snapshot
 from keepset.snapshot.reading.kept import Kept
-from keepset.snapshot.reading.opening import Location, matching, snapshots_below
+from keepset.snapshot.reading.opening import Location, check_folder, matching, snapshots_below
 from keepset.snapshot.reading.replay import Replay
 from keepset.storage import Store, open_store
-from keepset.storage.regular_file import kind_of
 
 _MOST_LISTED = 8
 
@@ -43,12 +41,7 @@ class Place:
     def root(self) -> Store:
         """The store at the path; an error if the path is not there."""
         root = self.target
-        if not root.is_remote and not os.path.isdir(root.url):
-            is_there = os.path.exists(root.url)
-            what = f"is {kind_of(os.stat(root.url))}" if is_there else "does not exist"
-            raise SnapshotMissingError(
-                f"{root.url} {what}; name the folder that was given to save() or snapshot()"
-            )
+        check_folder(root)
         return root
 
     @cached_property

@@ -26,6 +26,7 @@ from keepset.recipe.imports import Trust
 from keepset.recipe.permissions import needs_of
 from keepset.snapshot.explaining import explain_node
 from keepset.snapshot.looking import Snapshot
+from keepset.storage import local_path
 
 
 @click.command("run")
@@ -142,6 +143,7 @@ def command(
 
 def _content(path: str) -> Array | str:
     """A text, or an array where it lies on the disk; nothing is unpickled."""
+    path = local_path(path, "--data")
     try:
         if path.endswith(".txt"):
             with open(path, encoding="utf-8") as file:

@@ -23,7 +23,7 @@ from keepset.exchange.tensorflow.saving import save_tensorflow
 from keepset.exchange.tensorflow.write_tfrecord import shard_names, write_tfrecord
 from keepset.snapshot.looking import Snapshot
 from keepset.snapshot.reading.opening import snapshots_below
-from keepset.storage import Store, open_store
+from keepset.storage import Store, open_store, path_text
 from keepset.storage.regular_file import kind_of
 
 KINDS: Final = ("keepset", "tensorflow", "tfrecord")
@@ -78,10 +78,10 @@ def convert(
     if num_shards is not None and to != "tfrecord":
         raise InvalidArgumentError(f"--shards is for tfrecord, and not for {to}; leave it out")
     given, shards = options or {}, num_shards or 1
-    path = os.fspath(target)
+    path = path_text(target)
     if to != "keepset":
         _check_free(path, to, shards, given)
-    ds = _opened(os.fspath(source), features, raw, fingerprint, given)
+    ds = _opened(path_text(source), features, raw, fingerprint, given)
     if to == "keepset":
         return _keep(ds, path, compression, progress, given)
     identity = digest_of(

@@ -11,6 +11,7 @@ from keepset.core.fingerprint.ignore import SEPARATOR
 from keepset.core.node import Node
 from keepset.core.spec import structure_and_leaves
 from keepset.core.warn import warn_user
+from keepset.nodes.global_shuffle import GlobalShuffle
 from keepset.nodes.parallel import Parallelism
 from keepset.snapshot.identity.pipeline_identity import Looks, facts_of_stage, unseeded_stages
 from keepset.snapshot.stage import SnapshotStage
@@ -98,9 +99,25 @@ def _cause(spot: Blind) -> tuple[str, str]:
 
 
 def _warn_of_frozen_randomness(node: Node) -> None:
-    unseeded = [stage.title for stage in unseeded_stages(node)]
-    if unseeded:
-        warn_user(
-            f"{', '.join(unseeded)} has no seed, and what it chooses is about to be kept for "
-            "every later run; give it a seed, or move it behind the snapshot"
-        )
+    unseeded = list(unseeded_stages(node))
+    if not unseeded:
+        return
+    remedy = "give it a seed with seed=, or move it behind the snapshot"
+    if any(map(_is_listing, unseeded)):
+        remedy += "; list_files() shuffles unless it is given shuffle=False"
+    warn_user(
+        f"{', '.join(map(_as_written, unseeded))} has no seed, and what it chooses is about to be "
+        f"kept for every later run; {remedy}"
+    )
+
+
+def _is_listing(stage: Node) -> bool:
+    """Whether a stage is the shuffling of ``list_files``."""
+    return isinstance(stage, GlobalShuffle) and getattr(stage.parent, "is_shuffled", False)
+
+
+def _as_written(stage: Node) -> str:
+    """The call that a user has written to make a stage."""
+    if isinstance(stage, GlobalShuffle):
+        return "list_files(shuffle=True)" if _is_listing(stage) else "shuffle(ks.GLOBAL)"
+    return stage.title

@@ -115,10 +115,12 @@ def _pictures(
     if isinstance(source, BaseDataset):
         node = source.__keepset_node__()
         known = node.file_names
-        return None if known is None else ImageFiles([os.fsdecode(n) for n in known]), node
+        return None if known is None else ImageFiles(
+            [path_text(os.fsdecode(n)) for n in known]
+        ), node
     if isinstance(source, np.ndarray):
         source = source.ravel().tolist()
-    given = [os.fspath(each) for each in (source, labels) if isinstance(each, str | os.PathLike)]
+    given = [path_text(each) for each in (source, labels) if isinstance(each, str | os.PathLike)]
     if len(given) == 2 and given[0] == given[1]:
         listed = labelled_paths(given[0], options)
         files = ImageFiles([path for path, _ in listed])
@@ -141,7 +143,7 @@ def _labelled(
         )
     if labels == "folder":
         return by_folder(files, class_names)
-    return by_file(files, os.fspath(labels), class_names, options)
+    return by_file(files, path_text(labels), class_names, options)
 
 
 def picture_size(size: Any) -> tuple[int, int] | None:

@@ -24,7 +24,7 @@ from keepset.nodes.rows import Rows
 from keepset.snapshot.reading.opening import Location, locate
 from keepset.snapshot.reading.replay import Replay
 from keepset.snapshot.writable import Writable
-from keepset.storage import open_store, path_text
+from keepset.storage import local_path, open_store, path_text
 
 _POLL_S = 0.2
 
@@ -50,9 +50,9 @@ def load_stage(
         try:
             location = locate(path, fingerprint=fingerprint, verify=verify, options=options)
         except SnapshotMissingError as error:
-            if os.path.isfile(path):
+            if os.path.isfile(path_text(path)):
                 raise SnapshotMissingError(
-                    f"{os.fspath(path)} is a file, and what was saved is a folder; the records of "
+                    f"{path_text(path)} is a file, and what was saved is a folder; the records of "
                     "a TFRecord file are read by ks.TFRecordDataset(path)"
                 ) from error
             # Of ours there is nothing; TensorFlow may have kept something there.
@@ -111,7 +111,7 @@ def with_cache(
     open_store(path, **given)
     assert cache_dir is not None
     # A worker process may have another working folder.
-    return {**given, "cache_dir": os.path.abspath(os.path.expanduser(path_text(cache_dir)))}
+    return {**given, "cache_dir": os.path.abspath(local_path(cache_dir, "cache_dir"))}
 
 
 @record

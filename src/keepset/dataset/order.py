@@ -14,7 +14,6 @@ from keepset.errors import InvalidArgumentError
 from keepset.nodes.global_shuffle import Global, GlobalShuffle
 from keepset.nodes.repeat import FOREVER, Repeat
 from keepset.nodes.take import Skip, Take
-from keepset.storage import path_text
 
 
 class OrderStages(BaseDataset):
@@ -114,7 +113,7 @@ class OrderStages(BaseDataset):
             >>> len(list(ds)), len(list(ds)), len(calls)
             (3, 3, 3)
         """
-        return self._then(nodes.Cache(parent=self._node, filename=path_text(filename), name=name))
+        return self._then(nodes.Cache(parent=self._node, filename=filename, name=name))
 
     def with_options(self, options: Options, name: str | None = None) -> Self:
         """Set options for the whole pipeline; what is set later wins."""

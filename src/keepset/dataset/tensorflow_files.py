@@ -20,6 +20,7 @@ from keepset.exchange.tensorflow.tfrecord import TfrecordDataset
 from keepset.exchange.tensorflow.write_tfrecord import write_tfrecord as write_tfrecord
 from keepset.nodes.autotune import AUTOTUNE
 from keepset.nodes.from_tensor_slices import FromTensorSlices
+from keepset.storage import local_path
 
 
 def TFRecordDataset(  # noqa: N802  # it is a class in TensorFlow
@@ -62,7 +63,7 @@ def TFRecordDataset(  # noqa: N802  # it is a class in TensorFlow
     """
     if buffer_size is not None:
         whole_number(buffer_size, "buffer_size")
-    directory = None if index_dir is None else os.path.abspath(os.fspath(index_dir))
+    directory = None if index_dir is None else os.path.abspath(local_path(index_dir, "index_dir"))
 
     def records(names: Node) -> Node:
         return TfrecordDataset(

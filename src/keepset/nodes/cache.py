@@ -35,6 +35,7 @@ from keepset.nodes.cache_store import (
     size_bytes,
 )
 from keepset.nodes.remembered import KeptRows
+from keepset.storage import local_path
 
 # How much is asked for at once while filling, so that copies stay small beside the data.
 _READ_BYTES = 4 << 20
@@ -70,7 +71,7 @@ class Cache(Node):
     store: Store = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "filename", os.fspath(self.filename))
+        object.__setattr__(self, "filename", local_path(self.filename, "the file of a cache"))
         store = FileStore(self.filename) if self.filename else MemoryStore()
         object.__setattr__(self, "store", store)
 

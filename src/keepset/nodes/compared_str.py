@@ -35,11 +35,11 @@ def compared_str(function: Callable[..., Any]) -> Compared | None:
         Compared(value='ada', is_constant=True)
         >>> compared_str(lambda row: row["x"] > 1)
     """
-    called = _plain_function(function)
+    called = plain_function(function)
     code = getattr(called, "__code__", None)
     if code is None:
         return None
-    return next(_compared(code, _known(called)), None)
+    return next(_compared(code, known_outside(called)), None)
 
 
 def str_compared_with_element(function: Callable[..., Any]) -> Compared | None:
@@ -54,15 +54,15 @@ def str_compared_with_element(function: Callable[..., Any]) -> Compared | None:
         >>> str_compared_with_element(lambda row: row["name"].decode() != "ada")
         >>> str_compared_with_element(lambda row: "name" in row)
     """
-    called = _plain_function(function)
+    called = plain_function(function)
     code = getattr(called, "__code__", None)
     if code is None:
         return None
-    given = _given_names(function, called, code)
-    return next(_compared_with_element(code, given, _known(called)), None)
+    given = given_names(function, called, code)
+    return next(_compared_with_element(code, given, known_outside(called)), None)
 
 
-def _known(called: Any) -> dict[str, Any]:
+def known_outside(called: Any) -> dict[str, Any]:
     """The variables outside a function."""
     try:
         outside = getclosurevars(called)
@@ -71,7 +71,7 @@ def _known(called: Any) -> dict[str, Any]:
     return {**outside.globals, **outside.nonlocals}
 
 
-def _plain_function(function: Any) -> Any:
+def plain_function(function: Any) -> Any:
     """What has the code: behind partial, decorators, wrappers and objects that are called."""
     while isinstance(function, functools.partial):
         function = function.func
@@ -86,7 +86,7 @@ def _has_code(function: Any) -> bool:
     return isinstance(getattr(function, "__code__", None), CodeType)
 
 
-def _given_names(function: Any, called: Any, code: CodeType) -> tuple[str, ...]:
+def given_names(function: Any, called: Any, code: CodeType) -> tuple[str, ...]:
     """The arguments through which a function may be given elements, and nothing else."""
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     positional = list(names[: code.co_argcount])
@@ -107,8 +107,8 @@ def _compared(code: CodeType, known: dict[str, Any]) -> Iterator[Compared]:
     steps = list(dis.get_instructions(code))
     for place, step in enumerate(steps):
         if step.opname in _COMPARISONS:
-            for operand in _operands(steps, place):
-                for value in _strs_in(_value(operand[-1], known)):
+            for operand in operands_of(steps, place):
+                for value in strs_in(outside_value(operand[-1], known)):
                     yield Compared(value, operand[-1].opname == "LOAD_CONST")
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -122,9 +122,10 @@ def _compared_with_element(
         return
     steps = list(dis.get_instructions(code))
     for place, step in enumerate(steps):
-        if step.opname not in _COMPARISONS or (right_left := [*_operands(steps, place)])[1:] == []:
+        operands = [*operands_of(steps, place)] if step.opname in _COMPARISONS else []
+        if len(operands) < 2:
             continue
-        right, left = right_left
+        right, left = operands
         is_equality = step.opname == "COMPARE_OP" and any(
             sign in str(step.argval) for sign in ("==", "!=")
         )
@@ -132,7 +133,7 @@ def _compared_with_element(
             right, left = left, right
         # What is looked for in an element may be a key of it.
         if (is_equality or step.opname == "CONTAINS_OP") and _is_of_element(left, given):
-            for value in _strs_in(_value(right[-1], known)):
+            for value in strs_in(outside_value(right[-1], known)):
                 yield Compared(value, right[-1].opname == "LOAD_CONST")
 
 
@@ -150,7 +151,7 @@ def _is_of_element(operand: list[dis.Instruction], given: tuple[str, ...]) -> bo
     return name in given and (is_item or len(operand) == 1)
 
 
-def _operands(steps: list[dis.Instruction], place: int) -> Iterator[list[dis.Instruction]]:
+def operands_of(steps: list[dis.Instruction], place: int) -> Iterator[list[dis.Instruction]]:
     """The instructions of the right and the left operand of a comparison."""
     end = place
     for _ in range(2):
@@ -164,13 +165,15 @@ def _operands(steps: list[dis.Instruction], place: int) -> Iterator[list[dis.Ins
         end = start
 
 
-def _value(step: dis.Instruction, known: dict[str, Any]) -> Any:
+def outside_value(step: dis.Instruction, known: dict[str, Any]) -> Any:
+    """The value that an instruction loads: a constant, or a variable outside the function."""
     if step.opname == "LOAD_CONST":
         return step.argval
     return known.get(step.argval) if step.opname in _NAMES else None
 
 
-def _strs_in(value: Any) -> Iterator[str]:
+def strs_in(value: Any) -> Iterator[str]:
+    """The ``str`` that a value is, or holds."""
     if type(value) is str:
         yield value
     elif type(value) in (tuple, list, set, frozenset, dict):

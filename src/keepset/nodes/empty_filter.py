@@ -47,7 +47,7 @@ class EmptyFilter:
                 "look at what it compares, or ignore this if it is meant",
             )
         else:
-            self._warn("str", f"passed none of its {_elements(judged)}", _advice(word))
+            self._warn("str", f"passed none of its {_elements(judged)}", advice_on(word))
 
     @cached_property
     def compared(self) -> Compared | None:
@@ -64,7 +64,7 @@ class EmptyFilter:
 
     def _warn_of_str(self, what: str) -> None:
         if self.compared is not None:
-            self._warn("str", what, _advice(self.compared))
+            self._warn("str", what, advice_on(self.compared))
 
     def _warn(self, cause: str, what: str, advice: str) -> None:
         if cause not in self._told:
@@ -77,7 +77,8 @@ def _elements(judged: int) -> str:
     return f"{judged} {'element' if judged == 1 else 'elements'}"
 
 
-def _advice(word: Compared) -> str:
+def advice_on(word: Compared) -> str:
+    """What to do about a comparison with a str."""
     # A variable may hold a secret: its value is not shown.
     shown = Mask().text(word.value) if word.is_constant else None
     what = "a str" if shown is None else f"the str {shown!r:.60}"

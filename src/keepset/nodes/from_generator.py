@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from keepset.core.cached import cached_property
 from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.column import Column, own_leaf
 from keepset.core.conform import conformer
@@ -23,6 +24,7 @@ from keepset.core.run import Run
 from keepset.core.spec import Spec, TensorSpec
 from keepset.core.structure import LEAF, structure_of
 from keepset.errors import InvalidArgumentError
+from keepset.nodes.returned_iterator import ReturnedIterator
 from keepset.nodes.row_loop import explain, note_end_of_source
 
 # Python numbers cannot change after they were yielded, and become arrays quickest by the many.
@@ -57,6 +59,11 @@ class FromGenerator(Node):
                 "pass the function that makes it"
             )
 
+    @cached_property
+    def returned(self) -> ReturnedIterator:
+        """One for all passes, which are compared."""
+        return ReturnedIterator(self.generator, self.title)
+
     def cursor(self, run: Run) -> Cursor:
         return _GeneratorCursor(self)
 
@@ -88,9 +95,9 @@ class _GeneratorCursor(Cursor):
 
     def _open(self) -> Iterator[Any]:
         if self._values is None:
-            self._generator = self._values = iter(
-                self._node.generator(*map(own_leaf, self._node.args))
-            )
+            opened = [iter(self._node.generator(*map(own_leaf, self._node.args)))]
+            self._node.returned.look_at(opened)
+            self._generator = self._values = opened[0]
         return self._values
 
     def read(self, max_rows: int) -> Chunk:

@@ -9,15 +9,20 @@ from typing import Any
 import numpy as np
 
 from keepset.core.node import Node, stage
+from keepset.core.parameter import parameter
 from keepset.core.random import Randomness
 from keepset.errors import InvalidArgumentError, NoFilesError
 from keepset.nodes.from_tensor_slices import FromTensorSlices
 from keepset.nodes.global_shuffle import GlobalShuffle
+from keepset.storage import found_name, path_text
 
 
 @stage
 class ListFiles(FromTensorSlices):
     """The names of files. What is kept of them is used as long as their content is the same."""
+
+    # Whether the order behind it is that of list_files(shuffle=True), for messages.
+    is_shuffled: bool = parameter(default=False, identity=False, recipe=False)
 
     @property
     def file_names(self) -> list[bytes]:
@@ -46,7 +51,8 @@ def listed_files(
         NoFilesError: No file matches any of the patterns.
     """
     patterns = _patterns(file_pattern)
-    found = [os.fsencode(f) for p in patterns for f in glob.glob(p, include_hidden=True)]
+    listed = (found_name(f) for p in patterns for f in glob.glob(p, include_hidden=True))
+    found = list(map(os.fsencode, listed))
     if not found:
         shown = ", ".join(map(repr, patterns))
         raise NoFilesError(
@@ -54,7 +60,7 @@ def listed_files(
         )
     names = np.empty(len(found), object)
     names[:] = sorted(found)
-    files: Node = ListFiles(tensors=names, name=name)
+    files: Node = ListFiles(tensors=names, name=name, is_shuffled=shuffle is not False)
     if shuffle is False:
         return files
     return GlobalShuffle(parent=files, source=Randomness(seed), name=name)
@@ -63,7 +69,7 @@ def listed_files(
 def _patterns(value: Any) -> list[str]:
     values = [value] if isinstance(value, str | bytes | os.PathLike) else list(value)
     try:
-        return [os.fsdecode(item) for item in values]
+        return [path_text(os.fsdecode(item)) for item in values]
     except TypeError as error:
         raise InvalidArgumentError(
             f"file_pattern must be a path pattern or a list of them, not {value!r:.80}"

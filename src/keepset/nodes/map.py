@@ -9,6 +9,7 @@ from keepset.core.cached import cached_property
 from keepset.core.node import Node, must_run, stage
 from keepset.core.run import Run
 from keepset.core.spec import Spec
+from keepset.nodes.bytes_watch import BytesWatch
 from keepset.nodes.parallel_rows import ParallelRowStage
 from keepset.nodes.returned import NoneWatch
 from keepset.nodes.row_loop import Step
@@ -24,7 +25,15 @@ class Map(ParallelRowStage):
 
     def steps(self, run: Run) -> list[Step]:
         kind = "map" if self.output_signature is None else "map_checked"
-        return [Step(kind, self.function, self.title, judge=self._watch), *checked(self)]
+        # A pipeline that an element stands for is made anew for each of them.
+        on_bytes = None if run.session.is_nested else self._bytes_watch
+        step = Step(kind, self.function, self.title, judge=self._watch, on_bytes=on_bytes)
+        return [step, *checked(self)]
+
+    @cached_property
+    def _bytes_watch(self) -> BytesWatch:
+        """One for all passes, so that the warning comes once."""
+        return BytesWatch(self.function, self.title)
 
     @cached_property
     def _watch(self) -> NoneWatch:

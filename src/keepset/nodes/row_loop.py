@@ -48,6 +48,9 @@ class Step(NamedTuple):
     # Called if it has passed all of them, or ended at the first, and text in them is bytes.
     on_all: Callable[[int], None] | None = None
     on_first: Callable[[], None] | None = None
+    # Called with the first element of a pass if text in it is bytes, and no function before this
+    # one has changed it.
+    on_bytes: Callable[[Any], None] | None = None
 
 
 # What each kind of step does to the element ``x``. ``f`` is its function, ``call`` calls it with a
@@ -82,6 +85,7 @@ _FILE = "<keepset row loop>"
 # What Python, NumPy and functions in C say of arguments that are too many or too few.
 _ARGUMENTS = re.compile(r"\b(?:takes|missing|expected)\b.* arguments?\b")
 # Steps whose elements can be passed over without calling their functions.
+_PREDICATES = {"filter", "take_while"}
 _ONE_TO_ONE = {"map", "map_checked", "convert", "positional"}
 
 
@@ -275,10 +279,14 @@ class RowLoop:
         self._is_whole = self._is_whole and progress[1] < 0
 
     def _look_at(self, chunk: Chunk) -> None:
-        if self._held_bytes is None:
-            self._held_bytes = any(
-                step.on_none or step.on_all for step in self._steps
-            ) and holds_bytes(chunk)
+        if self._held_bytes is not None:
+            return
+        first = next((step for step in self._steps if step.kind not in _PREDICATES), None)
+        on_bytes = None if first is None else first.on_bytes
+        is_asked = on_bytes or any(step.on_none or step.on_all for step in self._steps)
+        self._held_bytes = bool(is_asked) and len(chunk) > 0 and holds_bytes(chunk)
+        if on_bytes is not None and self._held_bytes:
+            on_bytes(chunk.pieces[0][:1].rows[0])
 
     def note_end(self) -> None:
         """Tell the steps that have judged all of their elements alike so: the pass has ended."""

@@ -12,7 +12,7 @@ from keepset.errors import RecipeError
 from keepset.recipe.describing import document_of
 from keepset.recipe.schema import validate
 from keepset.recipe.text import Parsed, to_json, to_yaml
-from keepset.storage import path_text
+from keepset.storage import local_path
 from keepset.storage.failures import reading, writing
 from keepset.storage.regular_file import file_to_replace, open_regular_text
 
@@ -59,7 +59,7 @@ class Recipe:
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Recipe:
         """Read a file of JSON or YAML."""
-        name = path_text(path)
+        name = local_path(path, "a recipe")
         with reading(name), open_regular_text(name) as file:
             try:
                 text = file.read()
@@ -96,7 +96,7 @@ class Recipe:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to a file: JSON if the name ends in ``.json``, else YAML."""
-        name = path_text(path)
+        name = local_path(path, "a recipe")
         text = self.to_json() if name.endswith(".json") else self.to_yaml()
         with writing(name):
             final = file_to_replace(name)

@@ -28,6 +28,7 @@ from keepset.recipe.imports import Trust, imported, module_of
 from keepset.recipe.parameter_types import check_types
 from keepset.recipe.source_text import function_of
 from keepset.recipe.stages import NAMING_FILES, input_fields, parameter_fields, stage_class
+from keepset.storage import path_text
 
 # Makes a stage of its inputs and parameters, in place of its class.
 Builder = Callable[[list[Node], dict[str, Any]], Node]
@@ -64,7 +65,8 @@ class RecipeReader:
     ) -> None:
         self._trust, self._wrap, self._builders, self._data = trust, wrap, builders, data
         # Those below others first, so that the nearest counts.
-        self._moved = sorted(moved.items(), key=lambda pair: -len(pair[0]))
+        places = [(path_text(old), path_text(new)) for old, new in moved.items()]
+        self._moved = sorted(places, key=lambda pair: -len(pair[0]))
         self._store_options = store_options
         self._functions: dict[int, FunctionType] = {}
 
@@ -114,6 +116,7 @@ class RecipeReader:
 
     def _place(self, path: str) -> str:
         """Where a file or a folder is now."""
+        path = path_text(path)
         for old, new in self._moved:
             if path == old or path.startswith(old.rstrip("/") + "/"):
                 return new.rstrip("/") + path[len(old.rstrip("/")) :]

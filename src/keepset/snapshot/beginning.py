@@ -71,9 +71,12 @@ def warn_not_stored(error: StorageError, url: str) -> None:
     warn_user(not_stored_text(error, url, 0))
 
 
-def lease_of(store: Store, run_id: str, held_by: object) -> Lease:
-    """The lease of a first pass, which is written before all else: a full disk is waited for."""
-    with Patience(min(_BEGINNING_PATIENCE_S, _PATIENCE_S)).here():
+def lease_of(store: Store, run_id: str, held_by: object, place: str) -> Lease:
+    """The lease of a first pass, which is written before all else: a full disk is waited for.
+
+    ``place`` is where all snapshots of the path are, for which the process waits in vain only once.
+    """
+    with Patience(min(_BEGINNING_PATIENCE_S, _PATIENCE_S), place).here():
         return Lease(store, run_id, held_by)
 
 
@@ -210,7 +213,7 @@ class Beginning(NamedTuple):
             chunk_bytes=node.chunk_bytes,
             segment_bytes=node.segment_bytes,
             on_written=shown.add_written,
-            patience_s=_PATIENCE_S,
+            patience=Patience(_PATIENCE_S, node.root().url),
             first=state.appends[-1].stop if state.appends else 0,
         )
         return FirstPass(Log(patient), state, run_id, recorder, lease, facts, keeper, shown)

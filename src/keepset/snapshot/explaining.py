@@ -23,7 +23,12 @@ from keepset.snapshot.files.sources import read_table
 from keepset.snapshot.identity.pass_identity import PassIdentity
 from keepset.snapshot.looking import Snapshot
 from keepset.snapshot.nearest import nearest
-from keepset.snapshot.reading.opening import fingerprints_at, matching, snapshots_below
+from keepset.snapshot.reading.opening import (
+    check_folder,
+    fingerprints_at,
+    matching,
+    snapshots_below,
+)
 from keepset.snapshot.stage import SnapshotStage
 from keepset.storage import Store, open_store
 
@@ -39,9 +44,10 @@ class Explanation:
     """Why a pipeline is computed again, or that it is not. Print it to read it.
 
     Attributes:
-        hit: Whether what is kept would be used.
+        hit: Whether all elements are stored, and are replayed.
+        resumes: Whether some are stored, and a pass computes only the others; this is no hit.
         fingerprint: That of the pipeline.
-        kept_elements: How many of its elements are kept; all of them if ``is_complete``.
+        kept_elements: How many of its elements are stored; all of them if ``is_complete``.
         nearest: On a miss, the kept fingerprint that differs least.
         changes: What differs from it, old and new.
         by_content: On a hit, whether the files were moved, copied or touched since, and their
@@ -50,6 +56,9 @@ class Explanation:
         ignored: The variables that ``snapshot(ignore=...)`` leaves out.
         reason: On a miss, why what is stored is not used, or that a pass raises an error.
         below: Where nothing is kept at the path itself, the places below it that keep something.
+        elements: How many elements the pipeline has, where that is known.
+        is_missing: On a miss, whether the path does not exist, as before a first pass.
+        is_saved: On a miss, whether the path holds what ``save`` wrote, which has no fingerprint.
     """
 
     url: str
@@ -64,6 +73,10 @@ class Explanation:
     ignored: list[str] = field(default_factory=list)
     reason: str = ""
     below: list[str] = field(default_factory=list)
+    resumes: bool = False
+    elements: int | None = None
+    is_missing: bool = False
+    is_saved: bool = False
 
     def __str__(self) -> str:
         ignored = [f"left out of the fingerprint by ignore: {name}" for name in self.ignored]
@@ -79,19 +92,17 @@ class Explanation:
         )
 
     def _answer(self) -> list[str]:
-        if self.hit:
-            how = (
-                "is replayed" if self.is_complete else "goes on with the elements that are missing"
-            )
-            lines = [
-                f"hit: {self.kept_elements:,} elements are kept in {self.url}; the pipeline {how}"
-            ]
+        if self.hit or self.resumes:
+            lines = [self._what_is_used()]
             if self.by_content:
                 lines.append(
                     "its files were moved, copied or touched since; their content is the same"
                 )
             return lines
         reason = f"; {self.reason}" if self.reason else ""
+        if self.is_missing:
+            reason = reason or "; the first pass of snapshot() makes it"
+            return [f"miss: nothing is kept in {self.url}, which does not exist yet{reason}"]
         if self.is_complete or self.kept_elements:
             return [f"miss: {self.kept_elements:,} elements are kept in {self.url}{reason}"]
         if self.nearest is None and self.below:
@@ -102,6 +113,11 @@ class Explanation:
                 f"{shown}{f' and {more} more' if more > 0 else ''}: name the one that was given "
                 "to snapshot()"
             ]
+        if self.nearest is None and self.is_saved:
+            return [
+                f"miss: {self.url} holds a saved dataset and no snapshot of this pipeline{reason}; "
+                "`keepset ls` shows it and ks.load() reads it, and snapshot() needs another path"
+            ]
         if self.nearest is None:
             return [f"miss: nothing is kept in {self.url} yet{reason}"]
         lines = [f"miss: {self.url} keeps no snapshot of this pipeline{reason}"]
@@ -110,6 +126,13 @@ class Explanation:
             lines.append(f"  {change}")
             lines += [f"    {line}" for line in change.source_diff().splitlines()]
         return lines
+
+    def _what_is_used(self) -> str:
+        count, where = f"{self.kept_elements:,}", f"kept in {self.url}"
+        if self.hit:
+            return f"hit: {count} elements are {where}; the pipeline is replayed"
+        of = "" if self.elements is None else f" of {self.elements:,}"
+        return f"resume: {count}{of} elements are {where}; a pass computes only the others"
 
 
 def _other_versions(versions: list[Difference]) -> list[str]:
@@ -122,6 +145,7 @@ def explain_node(
     """Compare a pipeline with what is stored at a path, as a pass that begins now does it."""
     given = options or {}
     store = open_store(path, **given)
+    check_folder(store, may_be_missing=True)
     # The pipeline may go on behind what it stores there.
     stage = next(_stages_at(node, store), None)
     is_added = stage is None
@@ -138,19 +162,32 @@ def explain_node(
     if not place.state.is_empty:
         found = Snapshot.of(place.store)
         reason = _why_not_used(stage, begun, found)
+        total = stage.cardinality()
+        count = found.num_elements - sum(stop - start for start, stop in found.waiting)
         return Explanation(
             store.url,
-            not reason,
+            not reason and found.is_complete,
             place.name,
             found.is_complete,
-            found.num_elements,
+            count,
+            resumes=not reason and not found.is_complete and count > 0,
+            elements=total if total >= 0 else None,
             reason=reason,
             by_content=identity is not None and _differs_in_files(place.name, begun.fingerprint),
             versions=_versions(found.facts, facts),
             ignored=list(stage.ignore),
         )
     reason = _READ_RAISES if stage.mode == "read" else ""
-    missed = Explanation(store.url, False, place.name, reason=reason, below=_places_below(store))
+    places = _places_below(store)
+    missed = Explanation(
+        store.url,
+        False,
+        place.name,
+        reason=reason,
+        below=[each for each in places if each],
+        is_missing=not (store.is_remote or os.path.isdir(store.url)),
+        is_saved="" in places,
+    )
     if identity is None:
         return missed
     near = nearest(store, fingerprints_at(store), identity)
@@ -169,9 +206,8 @@ def explain_node(
 
 
 def _places_below(store: Store) -> list[str]:
-    """The folders below a place that were given to ``snapshot()`` or ``save()``."""
-    names = [name for name in snapshots_below(store) if name]
-    folders = {name.rpartition("/")[0] or name for name in names}
+    """The folders at and below a place that were given to ``snapshot()`` or ``save()``."""
+    folders = {name.rpartition("/")[0] or name for name in snapshots_below(store)}
     return sorted(folders)
 
 

@@ -32,6 +32,7 @@ from keepset.errors import (
 from keepset.format.log import LogState, Version
 from keepset.format.manifest import Manifest
 from keepset.nodes.nested import Nested, open_nested
+from keepset.snapshot.empty_hit import warn_of_empty_hit
 from keepset.snapshot.identity.pass_identity import PassIdentity
 from keepset.snapshot.identity.pipeline_identity import Identity, Looks, identify, uses_state_of
 from keepset.snapshot.reading.in_order import Reading, open_reading
@@ -339,6 +340,8 @@ class _SnapshotCursor(Cursor):
         if self._computing is None:
             found = state.version.manifest
             _log.info("hit: %s replays %s elements", self._store.url, f"{found.elements:,}")
+            if not found.elements and not self._run.session.is_nested:
+                warn_of_empty_hit(self._store.url)
         self._read_version(state.version)
         return None
 
@@ -457,7 +460,8 @@ class _SnapshotCursor(Cursor):
             from keepset.snapshot.beginning import lease_of
 
             run_id = new_run_id()
-            lease = lease_of(self._store, run_id, self._run.session.outermost)
+            place = self._node.root().url
+            lease = lease_of(self._store, run_id, self._run.session.outermost, place)
             try:
                 holder = lease.earlier_holder(self._watch)
                 self._log.follow(state)

@@ -15,6 +15,7 @@ from keepset.storage.local import LocalStore
 from keepset.storage.private_url import private_url
 from keepset.storage.store import Store
 from keepset.storage.unknown_option import unknown_options
+from keepset.storage.user_path import local_path, path_text
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 
@@ -28,8 +29,8 @@ def open_store(
 ) -> Store:
     """Open the store at a path or a URL. Nothing is made or asked for until it is used.
 
-    A path is taken as it stands, whatever characters it has; only a leading ``~/`` means the home
-    folder. In ``file://`` URLs, ``%20`` and the like are decoded.
+    A path is taken as it stands, whatever characters it has; only a leading ``~`` or ``~user``
+    means a home folder. In ``file://`` URLs, ``%20`` and the like are decoded.
 
     Args:
         url_or_path: A path, or a URL that begins with ``file://``, ``s3://``, ``gs://``, ``az://``,
@@ -52,21 +53,11 @@ def open_store(
     return _cached(store, cache_dir, cache_bytes)
 
 
-def path_text(path: str | os.PathLike[str]) -> str:
-    """A path or a URL as text; what is neither is refused."""
-    text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
-    if isinstance(text, str):
-        return text
-    remedy = "pass os.fsdecode(path)" if isinstance(path, bytes) else "name a file or a folder"
-    raise InvalidArgumentError(f"a path is a str or an os.PathLike, not {path!r:.60}; {remedy}")
-
-
 def _open(url_or_path: str | os.PathLike[str], options: dict[str, Any]) -> Store:
     text = path_text(url_or_path)
     url = _URL.fullmatch(text) if isinstance(url_or_path, str) else None
     if url is None:
-        path = os.path.expanduser(text) if text.startswith("~/") else text
-        return _local(path, options)
+        return _local(text, options)
     scheme, rest = url[1].lower(), url[2]
     if scheme == "file":
         return _local(_path_of_file_url(text, rest), options)
@@ -98,12 +89,12 @@ def _cached(
             f"cache_bytes={cache_bytes} is given without cache_dir; name a local folder for the "
             "cache"
         )
-    folder = os.path.expanduser(path_text(cache_dir))
+    folder = local_path(cache_dir, "cache_dir")
     if not store.is_remote:
         raise InvalidArgumentError(
             f"{store.url!r} is a local path, which needs no cache; leave out cache_dir={folder!r}"
         )
-    if _URL.fullmatch(folder) or (os.path.exists(folder) and not os.path.isdir(folder)):
+    if os.path.exists(folder) and not os.path.isdir(folder):
         raise InvalidArgumentError(f"cache_dir={folder!r} is not a local folder")
     return CachedStore(store, folder, CACHE_BYTES if cache_bytes is None else cache_bytes)
 

@@ -32,11 +32,20 @@ _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 5.0
 _thread = threading.local()
 
 
-class Patience:
-    """How long the calls of a thread are repeated; none of them is any more once it has ended."""
+# The places for which this process has waited until its patience was over, and where nothing could
+# be stored since. To wait again in each epoch would cost a minute of every one of them.
+_in_vain: set[str] = set()
 
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
+
+class Patience:
+    """How long the calls of a thread are repeated; none of them is any more once it has ended.
+
+    With the ``place`` that they write to, nothing is repeated where this process has waited for
+    that place before, and in vain, until ``note_stored`` is called.
+    """
+
+    def __init__(self, seconds: float, place: str | None = None) -> None:
+        self.seconds, self._place = seconds, place
         self._over = threading.Event()
         self._has_said = False
 
@@ -53,8 +62,14 @@ class Patience:
         finally:
             _thread.patience = None
 
+    def note_stored(self) -> None:
+        """Take note that the place takes what is written to it."""
+        _in_vain.discard(self._place or "")
+
     def pauses(self, reason: Exception) -> Iterator[None]:
         """Wait a little longer each time, until it is enough; the first wait is logged."""
+        if self._place in _in_vain:
+            return
         if self.seconds > 0 and not self._has_said:
             self._has_said = True
             _log.warning("%s; trying again for up to %.0f s", reason, self.seconds)
@@ -63,6 +78,8 @@ class Patience:
             self._over.wait(min(pause, left))
             yield
             pause = min(2 * pause, _LONGEST_PAUSE_S)
+        if self._place is not None and self.seconds > 0 and not self._over.is_set():
+            _in_vain.add(self._place)
 
 
 def pauses(reason: Exception) -> Iterator[None]:

@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 from datasets.table import cast_array_to_feature
 
 from keepset.core.dtypes import Array
-from keepset.errors import ElementError, InvalidArgumentError, MissingExtraError
+from keepset.core.optional_package import optional_package
+from keepset.errors import ElementError, InvalidArgumentError
 
 _ARRAYS: Final = {
     2: datasets.Array2D,
@@ -152,17 +153,12 @@ def _pixels(array: pa.Array, name: str) -> list[Array]:
 
 
 def _png(pixels: Array, name: str) -> bytes:
-    try:
-        import PIL.Image
-    except ImportError as error:
-        raise MissingExtraError(
-            "pictures need Pillow; install it with: pip install 'keepset[images]'"
-        ) from error
+    pillow = optional_package("PIL.Image", "pictures need Pillow", "images")
     flat = pixels[..., 0] if pixels.ndim == 3 and pixels.shape[2] == 1 else pixels
     if 0 in flat.shape or (flat.ndim == 3 and flat.shape[2] not in (3, 4)):
         raise ElementError(
             f"{name!r} has pixels of shape {pixels.shape}, and pictures have 1, 3 or 4 channels"
         )
     out = io.BytesIO()
-    PIL.Image.fromarray(np.ascontiguousarray(flat)).save(out, "PNG")
+    pillow.fromarray(np.ascontiguousarray(flat)).save(out, "PNG")
     return out.getvalue()

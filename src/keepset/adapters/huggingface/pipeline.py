@@ -13,6 +13,7 @@ import pyarrow as pa
 from datasets.table import InMemoryTable
 
 from keepset.adapters.huggingface.features import features_for, fitted
+from keepset.storage import local_path
 
 # More than this goes to a file, which is mapped into memory.
 MOST_BYTES: Final = 64 << 20
@@ -101,7 +102,8 @@ class _Gathered:
 def _in_file(
     gathered: _Gathered, batches: Iterator[pa.RecordBatch], folder: str | os.PathLike[str] | None
 ) -> datasets.Dataset:
-    place = os.fspath(folder or os.path.join(datasets.config.HF_DATASETS_CACHE, "keepset"))
+    default = os.path.join(datasets.config.HF_DATASETS_CACHE, "keepset")
+    place = local_path(folder or default, "folder")
     os.makedirs(place, exist_ok=True)
     path = os.path.join(place, f"{uuid4().hex}.arrow")
     file = _StreamFile(f"{path}.incomplete")

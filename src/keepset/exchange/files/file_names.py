@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from keepset.errors import InvalidArgumentError, NoFilesError
-from keepset.storage import Store, open_store
+from keepset.storage import Store, check_slashes, found_name, open_store, path_text
 from keepset.storage.private_url import private_url, whole_url
 
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
@@ -33,7 +33,7 @@ def file_names(given: Any, options: dict[str, Any], *, folders: bool = False) ->
             raise InvalidArgumentError(
                 f"file names are texts or paths, not {type(value).__name__}: {value!r:.60}"
             )
-        text = os.fsdecode(value)
+        text = path_text(os.fsdecode(value))
         if folders and (os.path.isdir(text) if is_local(text) else text.endswith("/")):
             names += _below(text, options)
         else:
@@ -82,7 +82,8 @@ def _unquoted(text: str) -> str:
 def _matches(pattern: str, options: dict[str, Any]) -> list[str]:
     if _SCHEME.match(pattern) is None:
         # A file may be called so.
-        found = [pattern] if os.path.exists(pattern) else sorted(glob.glob(pattern))
+        is_file = os.path.exists(pattern)
+        found = [pattern] if is_file else sorted(map(found_name, glob.glob(pattern)))
     else:
         path, query = _path(pattern)
         folder = path[: _MAGIC.search(path).start()].rpartition("/")[0]  # type: ignore[union-attr]
@@ -97,8 +98,8 @@ def _matches(pattern: str, options: dict[str, Any]) -> list[str]:
 
 
 def store_of(name: str, options: dict[str, Any] | None) -> tuple[Store, str]:
-    """The store that holds a file, and the file's name in it."""
-    if _SCHEME.match(name) is None:
+    """The store that holds a file, and the file's name in it; ``~`` is a name as any other."""
+    if is_local(name):
         folder, file = os.path.split(os.path.abspath(name))
     else:
         folder, file = folder_and_file(name)
@@ -124,4 +125,6 @@ def _path(name: str) -> tuple[str, str]:
 
 
 def is_local(name: str) -> bool:
+    """Whether a name is a path and no URL; an error for a URL that has lost a slash."""
+    check_slashes(name)
     return _SCHEME.match(name) is None

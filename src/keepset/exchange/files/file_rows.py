@@ -29,6 +29,7 @@ from keepset.exchange.files.file_names import store_of
 from keepset.exchange.files.row_file import Place, RowFile
 from keepset.exchange.files.size_watch import SizeWatch
 from keepset.exchange.files.unlisted_files import unlisted_files
+from keepset.storage import path_text
 from keepset.storage.private_url import private_url
 
 # What helps where elements cannot be had by position.
@@ -106,7 +107,7 @@ class FileRows(Node):
         )
 
     def place_of(self, name: str) -> Place:
-        return Place(private_url(name), *store_of(name, self.store_options))
+        return Place(private_url(name), *store_of(path_text(name), self.store_options))
 
     @cached_property
     def _names(self) -> list[str] | None:
@@ -116,7 +117,7 @@ class FileRows(Node):
             tensors = getattr(self.parent, "tensors", None)
             if isinstance(tensors, np.ndarray) and tensors.dtype == object and tensors.ndim == 1:
                 named = tensors.tolist()
-        return None if named is None else [os.fsdecode(name) for name in named]
+        return None if named is None else [path_text(os.fsdecode(name)) for name in named]
 
     @cached_property
     def _starts(self) -> Array | None:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from keepset.errors import KeepsetError, MissingExtraError, StorageError
+from keepset.core.optional_package import optional_package
+from keepset.errors import KeepsetError, StorageError
 from keepset.exchange.files.range_file import open_to_read
 from keepset.exchange.files.row_file import Place
 from keepset.storage import LocalStore
@@ -14,13 +15,7 @@ from keepset.storage import LocalStore
 
 def h5py() -> Any:
     """The package, which is an extra."""
-    try:
-        import h5py as package
-    except ImportError as error:
-        raise MissingExtraError(
-            "HDF5 files need h5py; install it with: pip install 'keepset[hdf5]'"
-        ) from error
-    return package
+    return optional_package("h5py", "HDF5 files need h5py", "hdf5")
 
 
 def open_hdf5(place: Place) -> Any:

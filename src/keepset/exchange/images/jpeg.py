@@ -10,6 +10,8 @@ from functools import cache
 from typing import Any, Final
 
 from keepset.core.dtypes import Array
+from keepset.core.optional_package import is_missing
+from keepset.core.warn import warn_user
 
 _COLORS: Final = {"RGB": "RGB", "L": "GRAY"}
 
@@ -34,6 +36,11 @@ def jpeg_pixels(data: bytes, image: Any) -> Array | None:
 def _decoder() -> Any:
     try:
         import simplejpeg
-    except ImportError:
+    except ImportError as error:
+        if not is_missing(error, "simplejpeg"):
+            warn_user(
+                f"simplejpeg is installed and cannot be imported: {error}; pictures are decoded by "
+                "Pillow, in more time, until that is repaired or simplejpeg is uninstalled"
+            )
         return None
     return simplejpeg

@@ -19,6 +19,7 @@ from keepset.core.structure import structure_of
 from keepset.errors import CorruptRecordError, ElementError
 from keepset.exchange.files.exporting import RowWriter
 from keepset.exchange.files.file_names import is_local, store_of
+from keepset.storage import path_text
 from keepset.storage.private_url import private_url
 
 _PATH: Final = "path"
@@ -51,6 +52,7 @@ def lines_of(name: str, options: dict[str, Any] | None) -> list[str]:
 
 def resolved(path: str, list_name: str) -> str:
     """A path of a list as one that can be opened from here."""
+    path = path_text(path)
     if not is_local(path) or os.path.isabs(path):
         return path
     folder = list_name.rpartition("/")[0]
@@ -98,6 +100,7 @@ class PathListWriter(RowWriter):
 
     def _listed(self, path: str) -> str:
         """Relative to the list if it lies below it or was relative before."""
+        path = path_text(path)
         if not is_local(self._list_name):
             return path.removeprefix(f"{self._folder}/")
         if not is_local(path) or not path:

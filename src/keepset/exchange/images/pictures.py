@@ -8,8 +8,9 @@ from typing import Any, Final
 import numpy as np
 
 from keepset.core.dtypes import Array
+from keepset.core.optional_package import optional_package
 from keepset.core.record import record
-from keepset.errors import InvalidArgumentError, MissingExtraError
+from keepset.errors import InvalidArgumentError
 from keepset.exchange.images.jpeg import jpeg_pixels
 from keepset.storage.shortage import raise_shortage
 
@@ -30,14 +31,9 @@ _BEGINNINGS: Final = ((b"\xff\xd8\xff", "jpg"), (b"\x89PNG\r\n\x1a\n", "png"), (
 
 def pillow() -> Any:
     """The package that decodes; an error that says how to get it if it is missing."""
-    try:
-        import PIL.Image
-    except ImportError as error:
-        raise MissingExtraError(
-            "pictures need Pillow; install it with: pip install 'keepset[images]', or read their "
-            "bytes with decode=False"
-        ) from error
-    return PIL.Image
+    return optional_package(
+        "PIL.Image", "pictures need Pillow", "images", "read their bytes with decode=False"
+    )
 
 
 @record

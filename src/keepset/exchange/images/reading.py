@@ -21,6 +21,7 @@ from keepset.exchange.files.unlisted_files import unlisted_files
 from keepset.exchange.images.pictures import PixelFormat
 from keepset.nodes.parallel_rows import ParallelRowStage
 from keepset.nodes.row_loop import Step
+from keepset.storage import path_text
 from keepset.storage.failures import reading
 from keepset.storage.private_url import private_url
 from keepset.storage.regular_file import open_regular
@@ -146,6 +147,7 @@ class _Reader:
             ) from error
 
     def _bytes(self, name: str) -> bytes:
+        name = path_text(name)
         if is_local(name):
             with reading(name), open_regular(name) as file:
                 return file.read()

@@ -10,7 +10,7 @@ from keepset.errors import InvalidArgumentError, NoFilesError
 from keepset.exchange.files.file_names import file_names, is_local
 from keepset.exchange.images.path_list import parse_path_list
 from keepset.exchange.images.pictures import ENDINGS
-from keepset.storage import open_store
+from keepset.storage import open_store, path_text
 from keepset.storage.private_url import private_url
 
 # What a file is called that has one path in each line; one without an ending is such a file, too.
@@ -32,7 +32,7 @@ def image_files(source: Any, options: dict[str, Any]) -> ImageFiles:
     """
     if not isinstance(source, str | bytes | os.PathLike):
         return _filled(file_names(source, options), source)
-    name = os.fsdecode(source)
+    name = path_text(os.fsdecode(source))
     if is_local(name):
         if os.path.isdir(name):
             return in_folder(name, options)

@@ -70,7 +70,7 @@ def _places(name: str, index_dir: str | None) -> list[str]:
     path = os.path.abspath(name) if is_local(name) else name
     unique = f"{digest_of(path.encode()).hex()[:24]}{SUFFIX}"
     if index_dir is not None:
-        return [os.path.join(os.path.expanduser(index_dir), unique)]
+        return [os.path.join(index_dir, unique)]
     caches = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     beside = [f"{path}{SUFFIX}"] if is_local(name) else []
     return [*beside, os.path.join(caches, "keepset", "indexes", unique)]

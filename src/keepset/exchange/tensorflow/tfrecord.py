@@ -31,7 +31,7 @@ from keepset.exchange.tensorflow.masked_crc import masked_crc
 from keepset.exchange.tensorflow.record_index import index_of
 from keepset.exchange.tensorflow.record_scan import FRAME_BYTES, HEAD_BYTES
 from keepset.exchange.tensorflow.records import RecordReader
-from keepset.storage import Store
+from keepset.storage import Store, path_text
 from keepset.storage.private_url import private_url
 
 POLICIES: Final = ("error", "skip", "stop")
@@ -161,7 +161,7 @@ class TfrecordDataset(Node):
 
     @cached_property
     def _known_names(self) -> list[str]:
-        return [os.fsdecode(name) for name in self._names or []]
+        return [path_text(os.fsdecode(name)) for name in self._names or []]
 
     @cached_property
     def _indexes(self) -> list[Array]:
@@ -241,7 +241,7 @@ class _TfrecordCursor(Cursor):
             raise ElementError(
                 f"TFRecordDataset needs names of files, and one is a {type(name).__name__}"
             )
-        node, name = self._node, os.fsdecode(name)
+        node, name = self._node, path_text(os.fsdecode(name))
         self._name = private_url(name)
         store, file = store_of(name, node.store_options)
         asked, found = compression_named(node.compression_type), sniff(store, file)

@@ -7,6 +7,7 @@ import re
 from typing import Any, Final
 
 from keepset.errors import InvalidArgumentError
+from keepset.storage import path_text
 
 _BRACES: Final = re.compile(r"\{([^{}]*)\}")
 _RANGE: Final = re.compile(r"(\d+)\.\.(\d+)")
@@ -21,7 +22,7 @@ def expanded(given: Any) -> Any:
         ['train-08.tar', 'train-09.tar', 'train-10.tar']
     """
     if isinstance(given, str | os.PathLike):
-        names = _names(os.fspath(given))
+        names = _names(path_text(given))
         return names if len(names) != 1 else names[0]
     if isinstance(given, list | tuple):
         return [name for each in given for name in _each(each)]
@@ -29,7 +30,7 @@ def expanded(given: Any) -> Any:
 
 
 def _each(given: Any) -> list[Any]:
-    return _names(os.fspath(given)) if isinstance(given, str | os.PathLike) else [given]
+    return _names(path_text(given)) if isinstance(given, str | os.PathLike) else [given]
 
 
 def _names(pattern: str) -> list[str]:

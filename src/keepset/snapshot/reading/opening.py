@@ -16,6 +16,7 @@ from keepset.snapshot.reading.kept import Kept
 from keepset.snapshot.reading.neighbours import MOST, read_neighbours
 from keepset.snapshot.reading.recipes import read_recipe
 from keepset.storage import Store, open_store
+from keepset.storage.regular_file import kind_of
 
 _POLL_S = 0.2
 # What a writer leaves, the first thing of it being a lease; other files may lie beside.
@@ -106,6 +107,19 @@ def locate(
             time.sleep(_POLL_S)
     kept = Kept(store, version.manifest, verify)
     return Location(store.url, version.commit.number, given, verify, kept)
+
+
+def check_folder(store: Store, *, may_be_missing: bool = False) -> None:
+    """Raise unless there is a folder at the place of a local store."""
+    if store.is_remote or os.path.isdir(store.url):
+        return
+    is_there = os.path.exists(store.url)
+    if may_be_missing and not is_there:
+        return
+    what = f"is {kind_of(os.stat(store.url))}" if is_there else "does not exist"
+    raise SnapshotMissingError(
+        f"{store.url} {what}; name the folder that was given to save() or snapshot()"
+    )
 
 
 def fingerprints_at(store: Store) -> list[str]:

@@ -55,9 +55,9 @@ class Recorder:
     of the thread comes out of the next call.
 
     With ``holds_views`` arrays that cannot be written to are not copied: for those who let nobody
-    run meanwhile that could change what they are views of. With ``patience_s`` the thread repeats
-    what a full or unreachable disk refuses, for so many seconds, while ``add`` waits. ``first`` is
-    the number of the first element that is added, for messages.
+    run meanwhile that could change what they are views of. With ``patience`` the thread repeats
+    what a full or unreachable disk refuses, as long as that lasts, while ``add`` waits. ``first``
+    is the number of the first element that is added, for messages.
     """
 
     def __init__(
@@ -72,11 +72,11 @@ class Recorder:
         segment_bytes: int = SEGMENT_BYTES,
         on_written: Callable[[int], None] | None = None,
         holds_views: bool = False,
-        patience_s: float = 0.0,
+        patience: Patience | None = None,
         first: int = 0,
     ) -> None:
         crc32c_function()  # imported now: later there may be no file descriptor left for that
-        self._patience = Patience(patience_s)
+        self._patience = patience or Patience(0)
         self._chunk_bytes, self._holds_views = chunk_bytes, holds_views
         self._staged: dict[int, Staging] = {}
         self._spare: deque[Block] = deque()  # written and free
@@ -207,6 +207,8 @@ class Recorder:
                 manifest = self._segments.cut(elements, order)
                 if then is not None:
                     then(manifest)
+                if elements:
+                    self._patience.note_stored()
                 future.set_result(manifest)
             except BaseException as error:
                 future.set_exception(error)
