@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+# A program of its own, which imports Keras with the backend that it is told.
+collect_ignore = ["keras_cases.py"]
+
 FORKING = {"test_torch_data.py", "test_torch_identity.py", "test_torch_loader.py"}
 
 

@@ -6,10 +6,11 @@ all background work of the library is scheduled.
 
 from __future__ import annotations
 
+import queue
 from collections import deque
 from collections.abc import Callable, Iterable
 from threading import get_ident
-from typing import Any
+from typing import Any, NamedTuple
 
 from tests.faults.simulated_world.scheduler import Scheduler, Task
 
@@ -85,7 +86,8 @@ class Queue:
         self._scheduler, self._most = scheduler, most
         self._items: deque[Any] = deque()
 
-    def put(self, item: Any) -> None:
+    def put(self, item: Any, timeout: float | None = None) -> None:
+        """Wait for room; a timeout, behind which somebody is told, changes nothing that is done."""
         self._scheduler.block(lambda: not self._most or len(self._items) < self._most)
         self._items.append(item)
 
@@ -118,6 +120,17 @@ class Future:
         return self._result
 
 
+class Done(NamedTuple):
+    done: list[Future]
+
+
+def wait(futures: list[Future], timeout: float | None = None) -> Done:
+    """As ``concurrent.futures.wait``, until all are done."""
+    for future in futures:
+        future.exception()
+    return Done(futures)
+
+
 class Threading:
     """The parts of the ``threading`` module that are used."""
 
@@ -134,6 +147,8 @@ class Threading:
 
 class Queues:
     """The part of the ``queue`` module that is used."""
+
+    Full = queue.Full
 
     def __init__(self, world: Now) -> None:
         self._world = world

@@ -23,6 +23,7 @@ from tests.faults.simulated_world.primitives import (
     Queues,
     Threading,
     one_by_one,
+    wait,
 )
 from tests.faults.simulated_world.scheduler import Actor, Scheduler
 from tests.faults.simulated_world.store import Disk, Operation, SimulatedStore
@@ -100,6 +101,7 @@ def patched() -> Iterator[None]:
         (recorder, "threading", threading),
         (recorder, "queue", Queues(NOW)),
         (recorder, "Future", lambda: Future(NOW.scheduler)),
+        (recorder, "wait", wait),
         (run_id, "os", mock.Mock(urandom=NOW.urandom)),
         (checking, "map_at_once", one_by_one),
         (read_ahead, "threads_for", lambda source: None),

@@ -88,9 +88,10 @@ def _is_generator_class(kind: type) -> bool:
         kind, np.random.Generator | np.random.RandomState | np.random.BitGenerator
     ):
         return True
-    home = kind.__module__
-    is_known = home.partition(".")[0] == "torch" or home == "keepset.tf.random.generator"
-    return kind.__name__ == "Generator" and is_known
+    if kind.__name__ != "Generator":
+        return False
+    home = str(kind.__module__)  # some classes of C have a descriptor there
+    return home.partition(".")[0] == "torch" or home == "keepset.tf.random.generator"
 
 
 def made_generator(function: Any) -> type | None:
