@@ -12,6 +12,7 @@ import numpy as np
 from keepset.core.dtypes import PLAIN_SCALARS
 from keepset.core.node import name_of
 from keepset.errors import DtypeError, InvalidArgumentError
+from keepset.tf.data.specs import engine_spec
 from keepset.tf.tensors.dtype import DType
 from keepset.tf.tensors.elements import literals, tensored, untensored
 from keepset.tf.tensors.tensor import Tensor
@@ -173,6 +174,8 @@ _CONVERTERS: Final[dict[str, Callable[[Any], Any]]] = {
     "predicate": Condition,
     "shard_func": lambda given: given if given is None else Plain(given),
     "tensors": literals,
+    "output_signature": engine_spec,
+    "element_spec": engine_spec,
 }
 
 
