@@ -9,7 +9,13 @@ from keepset.core.cursor import State
 from keepset.core.iterate import DatasetIterator, iterate
 from keepset.core.node import Node
 from keepset.errors import InvalidArgumentError
-from keepset.tf.data.specs import IteratorSpec, OptionalSpec, engine_spec, shown_spec, spec_of_element
+from keepset.tf.data.specs import (
+    IteratorSpec,
+    OptionalSpec,
+    engine_spec,
+    shown_spec,
+    spec_of_element,
+)
 from keepset.tf.error_names import translated, translation
 from keepset.tf.errors import OutOfRangeError
 from keepset.tf.tensors.elements import tensored, untensored

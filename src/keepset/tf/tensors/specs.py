@@ -166,6 +166,12 @@ class TensorSpec(_ShapeAndDtype):
     def _serialize(self) -> tuple[Any, ...]:
         return self.shape, self.dtype, self.name
 
+    def __eq__(self, other: object) -> bool:
+        return super().__eq__(other)
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.dtype))
+
     def __repr__(self) -> str:
         return f"TensorSpec(shape={self.shape}, dtype={self.dtype!r}, name={self.name!r})"
 
@@ -210,7 +216,10 @@ class RaggedTensorSpec(_ShapeAndDtype):
         flat_values_spec: TensorSpec | None = None,
     ) -> None:
         super().__init__(shape, dtype if flat_values_spec is None else flat_values_spec.dtype)
-        self._row_splits_dtype, self._flat_values_spec = as_dtype(row_splits_dtype), flat_values_spec
+        self._row_splits_dtype, self._flat_values_spec = (
+            as_dtype(row_splits_dtype),
+            flat_values_spec,
+        )
         self._ragged_rank = _ragged_rank(self.shape.rank, ragged_rank)
 
     @property
