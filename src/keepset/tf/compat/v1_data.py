@@ -10,6 +10,7 @@ from keepset.tf import data as _data
 from keepset.tf.data import *  # noqa: F403
 from keepset.tf.data import Dataset, DatasetSpec, Iterator
 from keepset.tf.not_covered import not_covered
+from keepset.tf.tensors.specs import RaggedTensorSpec
 
 __all__ = [
     *_data.__all__,
@@ -36,8 +37,11 @@ def get_output_shapes(dataset_or_iterator: Any) -> Any:
 
 
 def get_output_classes(dataset_or_iterator: Any) -> Any:
-    """The classes of the elements."""
-    return _by_leaf(lambda spec: spec.value_type, dataset_or_iterator)
+    """The classes of the elements; the types of those that are ragged."""
+    return _by_leaf(
+        lambda spec: spec if isinstance(spec, RaggedTensorSpec) else spec.value_type,
+        dataset_or_iterator,
+    )
 
 
 def _by_leaf(part: Callable[[Any], Any], given: Any) -> Any:

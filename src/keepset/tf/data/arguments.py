@@ -15,6 +15,7 @@ from keepset.errors import DtypeError, InvalidArgumentError
 from keepset.tf.data.specs import engine_spec
 from keepset.tf.tensors.dtype import DType
 from keepset.tf.tensors.elements import literals, tensored, untensored
+from keepset.tf.tensors.shapes import TensorShape
 from keepset.tf.tensors.tensor import Tensor
 
 
@@ -124,7 +125,7 @@ def flag(given: Any) -> Any:
 
 
 def plain(given: Any) -> Any:
-    """Tensors in an argument as arrays, numbers and ``bytes``, and dtypes as NumPy's."""
+    """Tensors in an argument as arrays, numbers and ``bytes``, dtypes as NumPy's, and sizes."""
     kind = type(given)
     if kind is Tensor:
         return given._value
@@ -132,6 +133,8 @@ def plain(given: Any) -> Any:
         return kind(map(plain, given))
     if kind is dict:
         return {key: plain(item) for key, item in given.items()}
+    if kind is TensorShape:
+        return given.dims
     return given.core if kind is DType else given
 
 

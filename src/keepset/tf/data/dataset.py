@@ -22,7 +22,7 @@ from keepset.nodes import WithOptions
 from keepset.nodes.autotune import AUTOTUNE
 from keepset.tf.composites.ragged_tensor import RaggedTensor
 from keepset.tf.composites.sparse_tensor import SparseTensor
-from keepset.tf.data.arguments import OnTensors, Plain, Steady, flag, number, taking_tensors
+from keepset.tf.data.arguments import OnTensors, Plain, Steady, flag, number, plain, taking_tensors
 from keepset.tf.data.class_names import class_name
 from keepset.tf.data.iterator import Iterator as TensorIterator
 from keepset.tf.data.options import Options, engine_options, shown_options
@@ -119,7 +119,7 @@ class Dataset(KeepsetDataset):
             Dataset,
             Generator(generator),
             output_types,
-            output_shapes,
+            plain(output_shapes),
             given,
             engine_spec(output_signature),
             name,
