@@ -80,7 +80,7 @@ def test_type_spec_from_value() -> None:
         [1, None], tf.int32
     )
     assert tf.type_spec_from_value(D.range(3)) == tf.data.DatasetSpec(INT)
-    with pytest.raises(TypeError, match="tf.nest.map_structure takes structures"):
+    with pytest.raises(TypeError, match=r"tf\.nest\.map_structure takes"):
         tf.type_spec_from_value({"a": 1})
 
 

@@ -89,7 +89,8 @@ class _ShapeAndDtype(TypeSpec):
     """What types of tensors of any kind have in common."""
 
     def __init__(self, shape: Any, dtype: Any) -> None:
-        self._shape, self._dtype = TensorShape(shape), _dtype(dtype)
+        self._shape = TensorShape(shape)
+        self._dtype: DType = _dtype(dtype)
 
     @property
     def shape(self) -> TensorShape:
