@@ -300,6 +300,13 @@ class Node(ABC):
         except _MustRun:
             return None
 
+    def found_spec(self) -> tuple[Spec] | None:
+        """As ``known_spec``, also where something was run before to find it out."""
+        try:
+            return (_found(self),)
+        except _MustRun:
+            return None
+
     def spec(self) -> Spec:
         """The spec of the elements; runs the first element where nothing else can tell."""
         return self._spec
@@ -358,6 +365,10 @@ def must_run() -> Any:
 
 def _known(node: Node) -> Spec:
     return node.infer_spec(_known)
+
+
+def _found(node: Node) -> Spec:
+    return node._spec if "_spec" in vars(node) else node.infer_spec(_found)
 
 
 def _holds_nodes(value: Any) -> bool:

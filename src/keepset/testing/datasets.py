@@ -41,10 +41,11 @@ def assert_equal(a: Dataset, b: Dataset) -> None:
 
 
 def _have_one_spec(a: Dataset, b: Dataset) -> bool:
-    one, other = a.element_spec, b.element_spec
+    nodes = node_of(a), node_of(b)  # those of keepset.tf show types of TensorFlow's
+    one, other = (node.spec() for node in nodes)
     if one == other:
         return True
-    if all(node_of(each).known_spec() is not None for each in (a, b)):
+    if all(node.known_spec() is not None for node in nodes):
         return False
     # The first element of a function's results may have a shape that the later ones do not have.
     return is_compatible(one, other) or is_compatible(other, one)

@@ -7,13 +7,12 @@ float32, as in TensorFlow. What is not covered says so when it is asked for.
 Example:
     >>> import keepset.tf as tf
     >>> ds = tf.data.Dataset.from_tensor_slices([1, 2, 3]).map(lambda x: x * 2)
-    >>> [int(x) for x in ds], ds.element_spec.dtype
-    ([2, 4, 6], dtype('int32'))
+    >>> [int(x) for x in ds], ds.element_spec
+    ([2, 4, 6], TensorSpec(shape=(), dtype=tf.int32, name=None))
 """
 
 from __future__ import annotations
 
-from keepset.core.spec import RaggedTensorSpec, SparseTensorSpec, TensorSpec
 from keepset.tf import (
     audio,
     autograph,
@@ -24,6 +23,7 @@ from keepset.tf import (
     debugging,
     dtypes,
     errors,
+    experimental,
     functions,
     image,
     io,
@@ -41,6 +41,7 @@ from keepset.tf import (
 )
 from keepset.tf.composites.ragged_tensor import RaggedTensor
 from keepset.tf.composites.sparse_tensor import SparseTensor
+from keepset.tf.data.specs import OptionalSpec, type_spec_from_value
 from keepset.tf.debugging import Assert, assert_equal, assert_greater, assert_less, assert_rank
 from keepset.tf.dtypes import (
     DType,
@@ -69,11 +70,13 @@ from keepset.tf.linalg import einsum, matmul, tensordot
 from keepset.tf.math import scalar_mul
 from keepset.tf.not_covered import not_covered
 from keepset.tf.tensors.shapes import TensorShape
+from keepset.tf.tensors.specs import RaggedTensorSpec, SparseTensorSpec, TensorSpec, TypeSpec
 from keepset.tf.tensors.tensor import Tensor
 
 __all__ = [
     "Assert",
     "DType",
+    "OptionalSpec",
     "RaggedTensor",
     "RaggedTensorSpec",
     "SparseTensor",
@@ -81,6 +84,7 @@ __all__ = [
     "Tensor",
     "TensorShape",
     "TensorSpec",
+    "TypeSpec",
     "as_dtype",
     "assert_equal",
     "assert_greater",
@@ -101,6 +105,7 @@ __all__ = [
     "dtypes",
     "einsum",
     "errors",
+    "experimental",
     "float16",
     "float32",
     "float64",
@@ -127,6 +132,7 @@ __all__ = [
     "strings",
     "tensordot",
     "train",
+    "type_spec_from_value",
     "uint8",
     "uint16",
     "uint32",

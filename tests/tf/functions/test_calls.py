@@ -101,3 +101,22 @@ def test_decorators() -> None:
         tf.py_function(len)
     with pytest.raises(TypeError, match="needs 'inp'"):
         tf.py_function(len, Tout=tf.int32)
+
+
+def test_signatures_may_be_nested_and_ragged() -> None:
+    pair = tf.function(lambda x: x["a"], input_signature=[{"a": tf.TensorSpec([None])}])
+    assert pair({"a": [1.0]}).numpy().tolist() == [1.0]
+    with pytest.raises(TypeError, match="is not nested as in"):
+        pair({"b": [1.0]})
+    rows = tf.function(lambda x: x, input_signature=[tf.RaggedTensorSpec([None, None])])
+    assert rows(tf.ragged.constant([[1.0], []])).to_list() == [[1.0], []]
+    with pytest.raises(TypeError, match=r"an argument of <lambda> is not of RaggedTensorSpec"):
+        rows(tf.constant([[1.0]]))
+
+
+def test_py_function_returns_ragged_tensors_where_they_are_declared() -> None:
+    spec = tf.RaggedTensorSpec([None, None], tf.int32)
+    made = tf.py_function(lambda: tf.ragged.constant([[1], []]), [], spec)
+    assert made.to_list() == [[1], []]
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"returned is not of Ragged"):
+        tf.py_function(lambda: tf.constant([[1]]), [], spec)

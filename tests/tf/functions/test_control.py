@@ -44,3 +44,11 @@ def test_functions_on_each_element() -> None:
         tf.map_fn(lambda n: n, 1)
     with pytest.raises(ValueError, match="differ in length"):
         tf.map_fn(lambda row: row[0], (x, x[:2]), fn_output_signature=tf.int32)
+
+
+def test_map_fn_makes_ragged_rows_where_they_are_declared() -> None:
+    made = tf.map_fn(
+        tf.range, tf.constant([1, 2]), fn_output_signature=tf.RaggedTensorSpec([None], tf.int32)
+    )
+    assert made.to_list() == [[0], [0, 1]]
+    assert made.row_splits.dtype == tf.int64

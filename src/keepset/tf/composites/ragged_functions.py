@@ -255,7 +255,9 @@ def _map_fn(
     """A function of each row; rows that come out ragged make a ragged tensor."""
     made = [fn(row) for row in elems]
     is_ragged = getattr(fn_output_signature, "ragged_rank", None) is not None
-    if is_ragged or any(isinstance(each, RaggedTensor) for each in made):
+    if is_ragged:
+        return stack(made).with_row_splits_dtype(fn_output_signature.row_splits_dtype)
+    if any(isinstance(each, RaggedTensor) for each in made):
         return stack(made)
     return wrapped(np.stack([plain(value_of(each)) for each in made]))
 

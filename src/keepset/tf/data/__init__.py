@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from keepset.core.node import INFINITE as INFINITE_CARDINALITY
 from keepset.core.node import UNKNOWN as UNKNOWN_CARDINALITY
-from keepset.core.spec import DatasetSpec
 from keepset.nodes.autotune import AUTOTUNE
 from keepset.tf.data import experimental
 from keepset.tf.data.dataset import Dataset
@@ -15,6 +14,7 @@ from keepset.tf.data.record_files import (
     TextLineDataset,
     TFRecordDataset,
 )
+from keepset.tf.data.specs import DatasetSpec, IteratorSpec
 from keepset.tf.not_covered import not_covered
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "DatasetSpec",
     "FixedLengthRecordDataset",
     "Iterator",
+    "IteratorSpec",
     "NumpyIterator",
     "Options",
     "TFRecordDataset",

@@ -12,8 +12,10 @@ import numpy as np
 from keepset.core.dtypes import PLAIN_SCALARS
 from keepset.core.node import name_of
 from keepset.errors import DtypeError, InvalidArgumentError
+from keepset.tf.data.specs import engine_spec
 from keepset.tf.tensors.dtype import DType
 from keepset.tf.tensors.elements import literals, tensored, untensored
+from keepset.tf.tensors.shapes import TensorShape
 from keepset.tf.tensors.tensor import Tensor
 
 
@@ -123,7 +125,7 @@ def flag(given: Any) -> Any:
 
 
 def plain(given: Any) -> Any:
-    """Tensors in an argument as arrays, numbers and ``bytes``, and dtypes as NumPy's."""
+    """Tensors in an argument as arrays, numbers and ``bytes``, dtypes as NumPy's, and sizes."""
     kind = type(given)
     if kind is Tensor:
         return given._value
@@ -131,6 +133,8 @@ def plain(given: Any) -> Any:
         return kind(map(plain, given))
     if kind is dict:
         return {key: plain(item) for key, item in given.items()}
+    if kind is TensorShape:
+        return given.dims
     return given.core if kind is DType else given
 
 
@@ -173,6 +177,8 @@ _CONVERTERS: Final[dict[str, Callable[[Any], Any]]] = {
     "predicate": Condition,
     "shard_func": lambda given: given if given is None else Plain(given),
     "tensors": literals,
+    "output_signature": engine_spec,
+    "element_spec": engine_spec,
 }
 
 

@@ -334,7 +334,7 @@ def make_csv_dataset(
         ds = ds.repeat(num_epochs)
     batches = ds.batch(batch_size, drop_remainder=num_epochs is None)
     named = _Named(tuple(chosen), label_name)
-    made: Dataset = batches.map(named, output_signature=named(*batches.element_spec))
+    made: Dataset = batches.map(named, output_signature=named(*batches._node.spec()))
     return made if prefetch_buffer_size is None else made.prefetch(prefetch_buffer_size)
 
 

@@ -13,7 +13,7 @@ from keepset.core.fingerprint import fingerprint_of_value
 from keepset.core.iterate import DatasetIterator, iterate
 from keepset.core.node import Node, name_of
 from keepset.core.options import Options as EngineOptions
-from keepset.core.spec import Spec, TensorSpec
+from keepset.core.spec import TensorSpec
 from keepset.core.structure import structure_of
 from keepset.dataset import Dataset as KeepsetDataset
 from keepset.dataset.base import BaseDataset, node_of
@@ -22,9 +22,11 @@ from keepset.nodes import WithOptions
 from keepset.nodes.autotune import AUTOTUNE
 from keepset.tf.composites.ragged_tensor import RaggedTensor
 from keepset.tf.composites.sparse_tensor import SparseTensor
-from keepset.tf.data.arguments import OnTensors, Plain, Steady, flag, number, taking_tensors
+from keepset.tf.data.arguments import OnTensors, Plain, Steady, flag, number, plain, taking_tensors
+from keepset.tf.data.class_names import class_name
 from keepset.tf.data.iterator import Iterator as TensorIterator
 from keepset.tf.data.options import Options, engine_options, shown_options
+from keepset.tf.data.specs import DatasetSpec, engine_spec, shown_spec
 from keepset.tf.error_names import translated, translation
 from keepset.tf.tensors.elements import literals, tensored, untensored
 from keepset.tf.tensors.tensor import Tensor, tensor
@@ -75,9 +77,10 @@ class Dataset(KeepsetDataset):
         return found if isinstance(found, KeepsetDataset) else tensored(found)
 
     @property
-    def element_spec(self) -> Spec:
+    def element_spec(self) -> Any:
+        """The types of the elements; where nothing else can tell, the first element is run."""
         with translation():
-            return super().element_spec
+            return shown_spec(super().element_spec)
 
     def __len__(self) -> int:
         with translation():
@@ -116,9 +119,9 @@ class Dataset(KeepsetDataset):
             Dataset,
             Generator(generator),
             output_types,
-            output_shapes,
+            plain(output_shapes),
             given,
-            output_signature,
+            engine_spec(output_signature),
             name,
         )
 
@@ -176,10 +179,12 @@ class Dataset(KeepsetDataset):
         initial_state: Any,
         scan_func: Callable[..., Any],
         name: str | None = None,
-        **named: Any,
+        *,
+        output_signature: Any = None,
     ) -> Any:
         state = to_element(literals(initial_state))
-        return super().scan(state, Steady(scan_func, state, True), name, **named)
+        function, signature = Steady(scan_func, state, True), engine_spec(output_signature)
+        return super().scan(state, function, name, output_signature=signature)
 
     def reduce(
         self, initial_state: Any, reduce_func: Callable[..., Any], name: str | None = None
@@ -249,8 +254,12 @@ class Dataset(KeepsetDataset):
             _save(self, path, compression, shard_func, **named)
 
     def __repr__(self) -> str:
-        return super().__repr__()
+        found = self._node.found_spec()
+        spec = "<unknown>" if found is None else shown_spec(found[0])
+        return f"<{class_name(type(self), self._node)} element_spec={spec}>"
 
+
+DatasetSpec._value_type = Dataset
 
 _snapshot = taking_tensors(KeepsetDataset.snapshot)
 _save = taking_tensors(KeepsetDataset.save)
@@ -278,6 +287,7 @@ _STAGES = [
     "sparse_batch",
     "take",
     "take_while",
+    "to_tf",
     "unbatch",
     "unique",
     "window",

@@ -8,8 +8,14 @@ from typing import Any
 from keepset.core.cursor import State
 from keepset.core.iterate import DatasetIterator, iterate
 from keepset.core.node import Node
-from keepset.core.spec import Spec, spec_of
 from keepset.errors import InvalidArgumentError
+from keepset.tf.data.specs import (
+    IteratorSpec,
+    OptionalSpec,
+    engine_spec,
+    shown_spec,
+    spec_of_element,
+)
 from keepset.tf.error_names import translated, translation
 from keepset.tf.errors import OutOfRangeError
 from keepset.tf.tensors.elements import tensored, untensored
@@ -48,8 +54,8 @@ class Iterator(map):  # type: ignore[type-arg]  # of tensors, made at the speed 
         return made
 
     @property
-    def element_spec(self) -> Spec:
-        return self._node.spec()
+    def element_spec(self) -> Any:
+        return shown_spec(self._node.spec())
 
     def get_next(self, name: str | None = None) -> Any:
         """The next element; an OutOfRangeError at the end."""
@@ -113,7 +119,8 @@ class Optional:
     @classmethod
     def empty(cls, element_spec: Any) -> Optional:
         made = cls(_NOTHING)
-        made._spec = element_spec
+        # Checked, and TensorFlow's own also where Keepset's were passed.
+        made._spec = shown_spec(engine_spec(element_spec))
         return made
 
     _spec: Any = None
@@ -129,8 +136,11 @@ class Optional:
     @property
     def element_spec(self) -> Any:
         if self._node is not None:
-            return self._node.spec()
-        return spec_of(untensored(self._value)) if self._spec is None else self._spec
+            return shown_spec(self._node.spec())
+        return spec_of_element(self._value) if self._spec is None else self._spec
+
+
+IteratorSpec._value_type, OptionalSpec._value_type = Iterator, Optional
 
 
 def get_next_as_optional(iterator: Iterator) -> Optional:

@@ -13,6 +13,7 @@ from keepset.errors import DtypeError, InvalidArgumentError, NotCoveredError
 from keepset.tf.tensors.conversion import Holder, Value, dtype_of, string_array, value_of
 from keepset.tf.tensors.dtype import DType, as_dtype
 from keepset.tf.tensors.shapes import TensorShape
+from keepset.tf.tensors.specs import TensorSpec, TypeSpec
 from keepset.tf.tensors.tensor import Tensor, tensor, wrapped
 
 Function = Callable[..., Any]
@@ -71,6 +72,10 @@ def _signed(args: tuple[Any, ...], signature: Sequence[Any], func: Function) -> 
 
 
 def _fitted(given: Any, spec: Any, func: Function) -> Any:
+    if isinstance(spec, dict | list | tuple):
+        return _fitted_parts(given, spec, func)
+    if isinstance(spec, TypeSpec) and not isinstance(spec, TensorSpec):
+        return _checked(given, spec, f"an argument of {_name(func)}", TypeError)
     if not hasattr(spec, "dtype") or not hasattr(spec, "shape"):
         return given
     try:
@@ -80,6 +85,23 @@ def _fitted(given: Any, spec: Any, func: Function) -> Any:
     if not found.shape.is_compatible_with(spec.shape):
         raise TypeError(f"an argument of {_name(func)} has shape {found.shape}, not {spec.shape}")
     return found
+
+
+def _fitted_parts(given: Any, spec: Any, func: Function) -> Any:
+    is_dict = isinstance(spec, dict)
+    alike = isinstance(given, dict if is_dict else list | tuple) and len(given) == len(spec)
+    if not alike or (is_dict and given.keys() != spec.keys()):
+        raise TypeError(f"an argument of {_name(func)} is not nested as in {spec}")
+    if is_dict:
+        return {key: _fitted(given[key], spec[key], func) for key in given}
+    parts = [_fitted(*pair, func) for pair in zip(given, spec, strict=True)]
+    return type(given)(*parts) if hasattr(given, "_fields") else type(given)(parts)
+
+
+def _checked(given: Any, spec: TypeSpec, name: str, kind: type[Exception]) -> Any:
+    if not spec.is_compatible_with(given):
+        raise kind(f"{name} is not of {spec}: {given!r:.80}")
+    return given
 
 
 def _result(found: Any) -> Any:
@@ -210,8 +232,14 @@ def _of_types(
     if not wanted and given:
         raise InvalidArgumentError(f"{_name(func)} returned a value, and Tout has no dtypes")
     pairs = zip(given, wanted, strict=False)
-    values = [Tensor(_typed(each, _dtype(kind), convert, func)) for each, kind in pairs]
+    values = [_returned(each, kind, convert, func) for each, kind in pairs]
     return values if isinstance(types, list | tuple) else values[0]
+
+
+def _returned(value: Any, kind: Any, convert: Callable[[Any, DType], Value], func: Function) -> Any:
+    if isinstance(kind, TypeSpec) and not isinstance(kind, TensorSpec):
+        return _checked(value, kind, f"what {_name(func)} returned", InvalidArgumentError)
+    return Tensor(_typed(value, _dtype(kind), convert, func))
 
 
 def _dtype(kind: Any) -> DType:

@@ -10,8 +10,10 @@ import numpy as np
 from keepset.core.structure import structure_of
 from keepset.errors import DtypeError, InvalidArgumentError
 from keepset.tf.composites.ragged_functions import install
+from keepset.tf.composites.ragged_shapes import stack
 from keepset.tf.tensors.conversion import Holder, dtype_of, int_of, value_of
 from keepset.tf.tensors.dtype import as_dtype
+from keepset.tf.tensors.specs import RaggedTensorSpec
 from keepset.tf.tensors.tensor import Tensor, tensor
 
 Function = Callable[..., Any]
@@ -173,6 +175,8 @@ def _stacked(results: list[Any], wanted: Any) -> Any:
         columns: Any = zip(*results, strict=True) if results else [()] * len(wanted)
         items = [_stacked(list(each), kind) for each, kind in zip(columns, wanted, strict=True)]
         return type(wanted)(*items) if hasattr(wanted, "_fields") else type(wanted)(items)
+    if isinstance(wanted, RaggedTensorSpec):
+        return stack(results).with_row_splits_dtype(wanted.row_splits_dtype)
     dtype = as_dtype(getattr(wanted, "dtype", wanted))
     if not results:
         return Tensor(np.zeros((0,), dtype.storage))
