@@ -72,8 +72,7 @@ def set_seed(seed: Any) -> None:
     """
     number = None if seed is None else int_of(seed)
     _operations.begin(number)
-    if number is not None:
-        set_pipeline_seed(number)
+    set_pipeline_seed(number)
 
 
 def _source(seed: Any, shape: Any = None) -> draws.Source:
