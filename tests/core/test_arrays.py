@@ -96,7 +96,7 @@ def test_tensors_of_numbers_and_text_are_an_error(values: list[Any], into: str) 
 
 @pytest.mark.parametrize("join", [tf.stack, lambda values: tf.concat([[v] for v in values], 0)])
 def test_numbers_are_not_joined_with_text(join: Callable[[Any], Any]) -> None:
-    with pytest.raises(ks.InvalidArgumentError, match="number 0 is 1|Cannot convert"):
+    with pytest.raises(ks.InvalidArgumentError, match=r"number 0 is 1|Cannot convert"):
         join([1, "x"])
 
 
