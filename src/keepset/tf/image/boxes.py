@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from keepset.errors import DtypeError, InvalidArgumentError
+from keepset.tf.errors import OutOfRangeError
 from keepset.tf.image.pixels import own_floats
 from keepset.tf.tensors.conversion import Value, dtype_of, int_of, ints_of, value_of
 from keepset.tf.tensors.tensor import Tensor, wrapped
@@ -61,7 +62,7 @@ def crop_and_resize(
             f"and {list(numbers.shape)}"
         )
     if np.any((numbers < 0) | (numbers >= len(pixels))):
-        raise StopIteration(f"box_indices has values outside [0, {len(pixels)})")
+        raise OutOfRangeError(f"box_indices has values outside [0, {len(pixels)})")
     rows = _places(corners[:, 0], corners[:, 2], pixels.shape[1], height)
     columns = _places(corners[:, 1], corners[:, 3], pixels.shape[2], width)
     found = _sampled(pixels, numbers[:, None, None], rows, columns, method)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from keepset.errors import InvalidArgumentError
+from keepset.tf.errors import UnimplementedError
 from keepset.tf.image.codecs import pillow
 from keepset.tf.tensors.conversion import Holder, dtype_of, int_of, value_of
 from keepset.tf.tensors.dtype import DType, as_dtype
@@ -58,7 +59,7 @@ def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Te
     if compression != -1 and not 0 <= compression <= 9:
         raise InvalidArgumentError(f"compression is from -1 to 9, not {compression}")
     if dtype_of(pixels) is _UINT16 and pixels.shape[-1] != 1:
-        raise NotImplementedError(
+        raise UnimplementedError(
             "PNGs of 16 bits are written in gray only; "
             "use tf.image.convert_image_dtype(image, tf.uint8) for colors"
         )

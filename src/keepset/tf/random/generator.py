@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from keepset.errors import InvalidArgumentError
+from keepset.tf.errors import UnimplementedError
 from keepset.tf.random import draws
 from keepset.tf.random.philox import Stream
 from keepset.tf.tensors.conversion import cast_numbers, int_of, value_of
@@ -169,7 +170,7 @@ def create_rng_state(seed: Any, alg: Any) -> Tensor:
 def _whole(given: Any) -> list[int]:
     value = value_of(given)
     if type(value) is bytes:
-        raise NotImplementedError(f"a seed is of whole numbers, not {given!r:.80}")
+        raise UnimplementedError(f"a seed is of whole numbers, not {given!r:.80}")
     numbers: list[int] = np.ravel(cast_numbers(value, np.dtype(np.int64))).tolist()
     return numbers
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from keepset.errors import DtypeError, InvalidArgumentError
+from keepset.tf.errors import UnimplementedError
 from keepset.tf.tensors.conversion import Holder, Value, dtype_of, value_of
 from keepset.tf.tensors.dtype import DType, as_dtype
 
@@ -87,7 +88,7 @@ def logits_of(given: Any) -> Value:
     """A matrix of logarithms of probabilities."""
     value = value_of(given)
     if type(value) is bytes or value.dtype.kind in "iubcO":
-        raise NotImplementedError(f"logits are floats, not {dtype_of(value).name}; use tf.cast")
+        raise UnimplementedError(f"logits are floats, not {dtype_of(value).name}; use tf.cast")
     if np.ndim(value) != 2:
         raise InvalidArgumentError(
             f"logits should be a matrix, got shape {list(np.shape(value))}; a row for each draw"
