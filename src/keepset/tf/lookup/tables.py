@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from keepset.errors import DtypeError, InvalidArgumentError
+from keepset.errors import DtypeError
 from keepset.tf.composites.ragged_tensor import RaggedTensor
 from keepset.tf.composites.sparse_tensor import SparseTensor
 from keepset.tf.errors import FailedPreconditionError
