@@ -172,7 +172,7 @@ class CorruptRecordError(KeepsetError, ValueError):
 
 
 class RecordSizeError(CorruptRecordError, InvalidArgumentError):
-    """A file of records of one size is no whole number of them: it is damaged, or the size wrong."""
+    """A file is no whole number of records: it is damaged, or their size is another one."""
 
 
 class CorruptRecordWarning(UserWarning):

@@ -24,6 +24,7 @@ from keepset.tf import (
     debugging,
     dtypes,
     errors,
+    experimental,
     functions,
     image,
     io,
@@ -38,6 +39,7 @@ from keepset.tf import (
     sparse,
     strings,
     train,
+    version,
 )
 from keepset.tf.composites.ragged_tensor import RaggedTensor
 from keepset.tf.composites.sparse_tensor import SparseTensor
@@ -68,6 +70,7 @@ from keepset.tf.functions import *  # noqa: F403
 from keepset.tf.linalg import einsum, matmul, tensordot
 from keepset.tf.math import scalar_mul
 from keepset.tf.not_covered import not_covered
+from keepset.tf.strings import as_string
 from keepset.tf.tensors.shapes import TensorShape
 from keepset.tf.tensors.tensor import Tensor
 
@@ -82,6 +85,7 @@ __all__ = [
     "TensorShape",
     "TensorSpec",
     "as_dtype",
+    "as_string",
     "assert_equal",
     "assert_greater",
     "assert_less",
@@ -101,6 +105,7 @@ __all__ = [
     "dtypes",
     "einsum",
     "errors",
+    "experimental",
     "float16",
     "float32",
     "float64",
@@ -131,11 +136,12 @@ __all__ = [
     "uint16",
     "uint32",
     "uint64",
+    "version",
 ]
 __all__ += functions.__all__
 
 newaxis = None
 # That of TensorFlow whose names and rules these are. Keepset's own is keepset.__version__.
-__version__ = "2.21.0+keepset"
+__version__ = version.VERSION
 
 __getattr__ = not_covered("tf")

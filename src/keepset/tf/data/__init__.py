@@ -8,7 +8,7 @@ from keepset.core.spec import DatasetSpec
 from keepset.nodes.autotune import AUTOTUNE
 from keepset.tf.data import experimental
 from keepset.tf.data.dataset import Dataset
-from keepset.tf.data.iterator import Iterator, NumpyIterator
+from keepset.tf.data.iterator import Iterator, IteratorSpec, NumpyIterator
 from keepset.tf.data.options import Options, ThreadingOptions
 from keepset.tf.data.record_files import (
     FixedLengthRecordDataset,
@@ -25,6 +25,7 @@ __all__ = [
     "DatasetSpec",
     "FixedLengthRecordDataset",
     "Iterator",
+    "IteratorSpec",
     "NumpyIterator",
     "Options",
     "TFRecordDataset",

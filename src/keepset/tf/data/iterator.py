@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
@@ -95,6 +96,13 @@ class _RestoredIterator(Iterator):
 
     def __next__(self) -> Any:
         return next(self._again)
+
+
+@dataclass(frozen=True)
+class IteratorSpec:
+    """The type of an iterator: that of its elements."""
+
+    element_spec: Any
 
 
 _NOTHING = object()

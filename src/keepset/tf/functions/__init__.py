@@ -11,6 +11,7 @@ from keepset.tf.functions import (
     graphs,
     indices,
     math_table,
+    module,
     norms,
     printing,
     reductions,
@@ -22,8 +23,10 @@ from keepset.tf.functions.arrays import *  # noqa: F403
 from keepset.tf.functions.calls import *  # noqa: F403
 from keepset.tf.functions.control import *  # noqa: F403
 from keepset.tf.functions.counting import *  # noqa: F403
+from keepset.tf.functions.edit_distance import edit_distance
 from keepset.tf.functions.graphs import *  # noqa: F403
 from keepset.tf.functions.indices import *  # noqa: F403
+from keepset.tf.functions.module import *  # noqa: F403
 from keepset.tf.functions.norms import *  # noqa: F403
 from keepset.tf.functions.printing import *  # noqa: F403
 from keepset.tf.functions.reductions import add_n, argmax, argmin, cumsum
@@ -34,7 +37,7 @@ _FROM_TABLES = {name: math_table.FUNCTIONS[name] for name in math_table.IN_TF}
 _FROM_TABLES |= {name: reductions.FUNCTIONS[name] for name in reductions.IN_TF}
 globals().update(_FROM_TABLES)
 
-__all__ = ["add_n", "argmax", "argmin", "cumsum", *_FROM_TABLES]
+__all__ = ["add_n", "argmax", "argmin", "cumsum", "edit_distance", *_FROM_TABLES]
 __all__ += arrangement.__all__
 __all__ += arrays.__all__
 __all__ += calls.__all__
@@ -42,6 +45,7 @@ __all__ += control.__all__
 __all__ += counting.__all__
 __all__ += graphs.__all__
 __all__ += indices.__all__
+__all__ += module.__all__
 __all__ += norms.__all__
 __all__ += printing.__all__
 __all__ += selection.__all__
