@@ -41,7 +41,7 @@ def print(*inputs: Any, **kwargs: Any) -> None:
 
 
 def _texts(inputs: Sequence[Any], few: int) -> Iterator[str]:
-    if len(inputs) == 1 and isinstance(inputs[0], Holder) and not inputs[0].shape:
+    if len(inputs) == 1 and isinstance(inputs[0], Holder) and not np.ndim(inputs[0]._value):
         yield _item(inputs[0]._value, False)  # alone, a text stands without quotes
         return
     for each in inputs:
