@@ -96,3 +96,15 @@ def test_errors_of_files_have_the_names_of_tensorflow(
     with pytest.raises(getattr(tf.errors, name)) as caught:
         access(tmp_path)
     assert isinstance(caught.value, own)
+
+
+def test_what_was_there_can_be_read_before_it_is_replaced(tmp_path: Path) -> None:
+    file = str(tmp_path / "a.txt")
+    tf.io.write_file(file, "old")
+    with tf.io.gfile.GFile(file, "w+") as stream:
+        assert stream.read() == "old"
+    assert tf.io.read_file(file).numpy() == b"old"
+    with tf.io.gfile.GFile(file, "w+") as stream:
+        stream.read()
+        stream.write("new")
+    assert tf.io.read_file(file).numpy() == b"new"

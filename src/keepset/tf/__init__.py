@@ -67,6 +67,7 @@ from keepset.tf.dtypes import (
     uint64,
 )
 from keepset.tf.functions import *  # noqa: F403
+from keepset.tf.functions.module import Module
 from keepset.tf.linalg import einsum, matmul, tensordot
 from keepset.tf.math import scalar_mul
 from keepset.tf.not_covered import not_covered
@@ -77,6 +78,7 @@ from keepset.tf.tensors.tensor import Tensor
 __all__ = [
     "Assert",
     "DType",
+    "Module",
     "RaggedTensor",
     "RaggedTensorSpec",
     "SparseTensor",

@@ -29,7 +29,7 @@ class GFile:
         self._name, self._mode = os.fsdecode(untensored(name)), mode
         self._kind, self._is_binary = mode.replace("b", ""), "b" in mode
         self._stream: Any = None
-        self._is_changed = False
+        self._is_changed = self._is_read_first = False
 
     @property
     def name(self) -> str:
@@ -60,6 +60,13 @@ class GFile:
     def _readable(self) -> Any:
         if self._kind in ("w", "a"):
             raise PermissionError(f"{self._name}: File isn't open for reading; use mode 'r'")
+        if self._kind == "w+" and self._stream is None:
+            # As in TensorFlow, what was there can be read until something is written.
+            self._kind, self._is_read_first = "r+", True
+            try:
+                return self._opened()
+            finally:
+                self._kind = "w+"
         return self._opened()
 
     @translation()
@@ -80,6 +87,8 @@ class GFile:
         """Write text, or bytes."""
         if self._kind == "r":
             raise PermissionError(f"{self._name}: File isn't open for writing; use mode 'w'")
+        if self._is_read_first:
+            self._stream, self._is_read_first = None, False
         stream, given = self._opened(), untensored(file_content)
         self._is_changed = True
         stream.write(given if self._is_binary else os.fsdecode(given))

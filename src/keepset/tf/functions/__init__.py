@@ -11,7 +11,6 @@ from keepset.tf.functions import (
     graphs,
     indices,
     math_table,
-    module,
     norms,
     printing,
     reductions,
@@ -26,7 +25,6 @@ from keepset.tf.functions.counting import *  # noqa: F403
 from keepset.tf.functions.edit_distance import edit_distance
 from keepset.tf.functions.graphs import *  # noqa: F403
 from keepset.tf.functions.indices import *  # noqa: F403
-from keepset.tf.functions.module import *  # noqa: F403
 from keepset.tf.functions.norms import *  # noqa: F403
 from keepset.tf.functions.printing import *  # noqa: F403
 from keepset.tf.functions.reductions import add_n, argmax, argmin, cumsum
@@ -45,7 +43,6 @@ __all__ += control.__all__
 __all__ += counting.__all__
 __all__ += graphs.__all__
 __all__ += indices.__all__
-__all__ += module.__all__
 __all__ += norms.__all__
 __all__ += printing.__all__
 __all__ += selection.__all__
