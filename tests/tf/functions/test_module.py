@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import keepset.tf as tf
@@ -13,7 +15,7 @@ class TwoStepNet(tf.Module):
 
 
 def test_a_module_finds_its_variables() -> None:
-    outer = tf.Module("outer")
+    outer: Any = tf.Module("outer")
     outer.net = TwoStepNet()
     outer.again = outer.net  # counts once
     assert [each.numpy() for each in outer.variables] == [1, 2, 3]
