@@ -14,8 +14,38 @@ SCRIPTS = sorted(FOLDER.glob("*.py"))
 STOPS: dict[str, str] = {  # with an error
     "iterate_by_hand": "is_compatible_with of tensors",
 }
-DIFFERS: dict[str, str] = {  # runs, and prints something else than with TensorFlow
-}
+# These run, and print the specs of elements in other words than TensorFlow.
+DIFFERS: dict[str, str] = dict.fromkeys(
+    [
+        "augment_images",
+        "autoencoder_pairs",
+        "balance_classes",
+        "character_rnn",
+        "classify_file_lists",
+        "classify_image_folder",
+        "classify_text",
+        "contrastive_pairs",
+        "gan_input",
+        "generate_names",
+        "generators",
+        "input_for_replicas",
+        "k_fold",
+        "mel_spectrograms",
+        "performance_guide",
+        "preprocessor_class",
+        "python_functions",
+        "ragged_text",
+        "read_mnist",
+        "running_statistics",
+        "segment_images",
+        "segment_with_class",
+        "shards_of_records",
+        "siamese_triplets",
+        "split_windows",
+        "translate_pairs",
+    ],
+    "the text of TensorSpec",
+)
 
 
 def parameter(path: Path, reasons: dict[str, str]) -> ParameterSet:
