@@ -25,7 +25,6 @@ from textwrap import dedent
 from types import ModuleType, SimpleNamespace
 
 import pytest
-from tests.tf.scripts import STOPS, parameter
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTED = [*ROOT.glob("README.md"), *sorted(ROOT.glob("docs/**/*.md"))]
@@ -83,7 +82,7 @@ def run_in_a_process(
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
 
 
-@pytest.mark.parametrize("example", [parameter(path, STOPS) for path in EXAMPLES])
+@pytest.mark.parametrize("example", EXAMPLES, ids=name_of)
 def test_example_runs(example: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-W", "error", str(example)]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=100)

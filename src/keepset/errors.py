@@ -15,6 +15,7 @@
     ├── CorruptCacheError (ValueError)         a cache file that is damaged
     ├── CorruptSnapshotError (ValueError)      a kept file that is damaged
     ├── CorruptRecordError (ValueError)        a record of a foreign file that is damaged
+    │   └── RecordSizeError (InvalidArgumentError)  no whole number of records of one size
     ├── NewerFormatError (ValueError)          a snapshot of a newer version of the library
     ├── SnapshotMissingError (FileNotFoundError)  nothing is kept, or not what was asked for
     ├── SnapshotMismatchError (ValueError)     what is kept contradicts what was asked for
@@ -169,6 +170,10 @@ class CorruptRecordError(KeepsetError, ValueError):
     def __init__(self, message: str, *, path: str = "", record: int = 0, byte: int = 0) -> None:
         super().__init__(message)
         self.path, self.record, self.byte = path, record, byte
+
+
+class RecordSizeError(CorruptRecordError, InvalidArgumentError):
+    """A file is no whole number of records: it is damaged, or their size is another one."""
 
 
 class CorruptRecordWarning(UserWarning):

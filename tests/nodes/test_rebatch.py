@@ -111,7 +111,7 @@ def test_leaves_of_different_sizes_are_an_error() -> None:
         list(iterate(Rebatch(parent=pair, batch_size=2)))
 
 
-@pytest.mark.parametrize("sizes", [0, -1, (), (2, 0)])
+@pytest.mark.parametrize("sizes", [0, -1, (), (0, 0), (2, -1)])
 def test_sizes_must_be_positive(sizes: Any) -> None:
     with pytest.raises(InvalidArgumentError, match="at least 1"):
         Rebatch(parent=parts([2]), batch_size=sizes)
@@ -141,3 +141,22 @@ def test_an_expensive_input_is_not_read_ahead() -> None:
 
     next(iterate(Rebatch(parent=Map(parent=numbers(50), function=batch), batch_size=3)))
     assert calls == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("count", "sizes", "wanted"),
+    [
+        (6, (2, 0, 1), [[0, 1], [], [2], [3, 4], [], [5]]),
+        (4, (2, 0), [[0, 1], [], [2, 3], []]),
+        (4, (0, 0, 3), [[], [], [0, 1, 2], [], [], [3]]),
+        (4, (3, 0), [[0, 1, 2], [], [3]]),
+        (0, (0, 2), []),
+    ],
+)
+def test_a_size_of_zero_makes_batches_without_rows(
+    count: int, sizes: tuple[int, ...], wanted: list[list[int]]
+) -> None:
+    # As TensorFlow 2.21 gives them.
+    ds = Dataset.range(count).batch(2).rebatch(list(sizes))
+    assert [batch.tolist() for batch in ds] == wanted
+    check_dataset(lambda: Dataset.range(count).batch(2).rebatch(list(sizes)))

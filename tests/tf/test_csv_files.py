@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,7 @@ import numpy as np
 import pytest
 
 import keepset.tf as ktf
-from keepset.errors import ElementError, InvalidArgumentError
+from keepset.errors import CorruptRecordError, ElementError, InvalidArgumentError
 from keepset.tf.data.csv_records import CsvFormat
 
 
@@ -133,3 +135,30 @@ def test_lines_keep_their_shape() -> None:
     columns = ktf.io.decode_csv([["1,2"], ["3,4"]], [[0], [0.0]])
     assert [column.shape.as_list() for column in columns] == [[2, 1], [2, 1]]
     assert columns[1].numpy().tolist() == [[2.0], [4.0]]
+
+
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_a_large_file_is_not_held_in_memory(is_packed: bool, tmp_path: Path) -> None:
+    row = b'1,"two\nlines",' + b"x" * 50_000 + b"\n"
+    opened = gzip.open if is_packed else open
+    path = str(tmp_path / "large.csv")
+    with opened(path, "wb") as file:
+        for _ in range(2000):  # 100 MB
+            file.write(row)
+    written = CsvFormat("GZIP" if is_packed else "")
+    tracemalloc.start()
+    try:
+        assert sum(1 for _ in written.records_of(path, False)) == 2000
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 20 << 20
+
+
+def test_a_quote_that_never_ends_does_not_take_all_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("keepset.tf.data.csv_records.MOST_RECORD_BYTES", 3 << 20)
+    (tmp_path / "open.csv").write_bytes(b'1,"' + b"x,\n" * (2 << 20))
+    with pytest.raises(CorruptRecordError, match=r"open\.csv.*a quote that does not end.*mend"):
+        list(CsvFormat().records_of(str(tmp_path / "open.csv"), False))

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -58,3 +60,51 @@ def test_folders_are_walked(tmp_path: Path) -> None:
     top, inside = tf.io.gfile.walk(str(tmp_path))
     assert top[1:] == (["in"], [])
     assert inside[1:] == ([], ["a.txt"])
+
+
+@pytest.mark.parametrize(
+    ("access", "name", "own"),
+    [
+        (lambda path: tf.io.read_file(path / "no"), "NotFoundError", FileNotFoundError),
+        (lambda path: tf.io.read_file(path), "FailedPreconditionError", IsADirectoryError),
+        (lambda path: tf.io.write_file(path, b""), "FailedPreconditionError", IsADirectoryError),
+        (lambda path: tf.io.TFRecordWriter(path), "FailedPreconditionError", IsADirectoryError),
+        (lambda path: tf.io.gfile.GFile(path / "no").read(), "NotFoundError", FileNotFoundError),
+        (lambda path: tf.io.gfile.GFile(path / "no").size(), "NotFoundError", FileNotFoundError),
+        (
+            lambda path: tf.io.gfile.GFile(path / "no", "w").read(),
+            "PermissionDeniedError",
+            PermissionError,
+        ),
+        (lambda path: tf.io.gfile.listdir(path / "no"), "NotFoundError", FileNotFoundError),
+        (lambda path: tf.io.gfile.stat(path / "no"), "NotFoundError", FileNotFoundError),
+        (lambda path: tf.io.gfile.remove(path / "no"), "NotFoundError", FileNotFoundError),
+        (lambda path: tf.io.gfile.rmtree(path / "no"), "NotFoundError", FileNotFoundError),
+        (lambda path: tf.io.gfile.mkdir(path / "no/a"), "NotFoundError", FileNotFoundError),
+        (lambda path: tf.io.gfile.copy(path / "no", path / "a"), "NotFoundError", OSError),
+        (
+            lambda path: tf.io.gfile.copy(path / "no", path),
+            "AlreadyExistsError",
+            FileExistsError,
+        ),
+        (lambda path: tf.io.gfile.rename(path / "no", path), "AlreadyExistsError", OSError),
+    ],
+)
+def test_errors_of_files_have_the_names_of_tensorflow(
+    access: Callable[[Path], Any], name: str, own: type[Exception], tmp_path: Path
+) -> None:
+    with pytest.raises(getattr(tf.errors, name)) as caught:
+        access(tmp_path)
+    assert isinstance(caught.value, own)
+
+
+def test_what_was_there_can_be_read_before_it_is_replaced(tmp_path: Path) -> None:
+    file = str(tmp_path / "a.txt")
+    tf.io.write_file(file, "old")
+    with tf.io.gfile.GFile(file, "w+") as stream:
+        assert stream.read() == "old"
+    assert tf.io.read_file(file).numpy() == b"old"
+    with tf.io.gfile.GFile(file, "w+") as stream:
+        stream.read()
+        stream.write("new")
+    assert tf.io.read_file(file).numpy() == b"new"

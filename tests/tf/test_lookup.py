@@ -30,7 +30,7 @@ def test_keys_of_another_dtype_are_refused() -> None:
 
 
 def test_a_key_has_one_value() -> None:
-    with pytest.raises(InvalidArgumentError, match="different value for same key"):
+    with pytest.raises(tf.errors.FailedPreconditionError, match="different value for same key"):
         tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(["a", "a"], [1, 2]), 0)
 
 

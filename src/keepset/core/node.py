@@ -295,10 +295,7 @@ class Node(ABC):
 
     def known_spec(self) -> tuple[Spec] | None:
         """The spec in a one-tuple if it is known without running anything, else None."""
-        try:
-            return (self.infer_spec(_known),)
-        except _MustRun:
-            return None
+        return if_known(lambda: self.infer_spec(_known))
 
     def found_spec(self) -> tuple[Spec] | None:
         """As ``known_spec``, also where something was run before to find it out."""
@@ -345,10 +342,7 @@ class Node(ABC):
 
     def inferred_spec(self) -> tuple[Spec] | None:
         """The spec in a one-tuple if it follows from those of the inputs, else None."""
-        try:
-            return (self.infer_spec(Node.spec),)
-        except _MustRun:
-            return None
+        return if_known(lambda: self.infer_spec(Node.spec))
 
     def __getstate__(self) -> dict[str, Any]:
         # What was found out by running stays behind; only the description travels.
@@ -356,6 +350,14 @@ class Node(ABC):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+
+
+def if_known(find: Callable[[], Spec]) -> tuple[Spec] | None:
+    """What finds a spec, in a one-tuple, unless it is known only by running something."""
+    try:
+        return (find(),)
+    except _MustRun:
+        return None
 
 
 def must_run() -> Any:

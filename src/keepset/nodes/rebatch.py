@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -24,7 +24,10 @@ from keepset.nodes.unbatch import static_batch_size, unbatch_rows
 
 @stage
 class Rebatch(Node):
-    """The same rows in batches of ``batch_size``, or of several sizes that take turns."""
+    """The same rows in batches of ``batch_size``, or of several sizes that take turns.
+
+    A size of 0 among others makes a batch without rows whenever its turn comes.
+    """
 
     makes_batches = True
 
@@ -33,10 +36,10 @@ class Rebatch(Node):
     drop_remainder: bool = False
 
     def __post_init__(self) -> None:
-        if not self.sizes or any(size < 1 for size in self.sizes):
+        if min(self.sizes, default=-1) < 0 or not any(self.sizes):
             raise InvalidArgumentError(
                 f"rebatch sizes must be at least 1, not {self.batch_size}; "
-                "pass one size or a list of sizes that take turns"
+                "pass one size or a list of sizes that take turns, not all of which are 0"
             )
         known = self.parent.known_spec()
         if known is not None:
@@ -81,7 +84,10 @@ class _RebatchCursor(Cursor):
         turns = self._turn + np.arange(max_rows)
         ends = np.cumsum(np.take(self._sizes, turns, mode="wrap"))
         if self._error is None:
-            self._fill(int(ends[-1]))
+            # What batches without rows look like, a row has to tell.
+            self._fill(max(1, int(ends[-1])))
+        if self._rows is EMPTY and self._error is None:
+            return EMPTY
         whole = int(np.searchsorted(ends, len(self._rows), side="right"))
         if whole:
             return self._cut(ends[:whole])
@@ -89,7 +95,7 @@ class _RebatchCursor(Cursor):
             return self._fail(self._error)
         if not len(self._rows) or self._node.drop_remainder:
             return EMPTY
-        return self._cut(np.array([len(self._rows)]))
+        return self._cut(np.array([len(self._rows)]), is_last=True)
 
     def _fill(self, wanted: int) -> None:
         """Take batches apart until ``wanted`` rows wait, the input ends or something fails."""
@@ -111,7 +117,8 @@ class _RebatchCursor(Cursor):
             parts.append(rows)
             ends.append(waiting + np.cumsum(sizes))
             waiting += len(rows)
-        self._rows, self._ends = concat(parts), np.concatenate(ends)
+        self._rows = concat(parts) if any(map(len, parts)) else parts[-1]
+        self._ends = np.concatenate(ends)
 
     def _take_apart(self, batches: Chunk) -> tuple[Chunk, Array]:
         try:
@@ -127,8 +134,9 @@ class _RebatchCursor(Cursor):
         self._largest = max(self._largest, int(sizes.max()))
         return rows, sizes
 
-    def _cut(self, ends: Array) -> Chunk:
+    def _cut(self, ends: Array, *, is_last: bool = False) -> Chunk:
         """Give the next rows as batches that end at ``ends``."""
+        turn = self._turn
         try:
             batches = self._group(ends)
         except ElementError as error:
@@ -139,6 +147,8 @@ class _RebatchCursor(Cursor):
                 raise
             return self._cut(ends[:1])
         self._advance(ends)
+        if is_last:
+            self._turn = turn  # it is still the turn of the batch that was not filled
         return batches
 
     def _group(self, ends: Array) -> Chunk:
@@ -148,7 +158,7 @@ class _RebatchCursor(Cursor):
         def batches(column: Column, splits: Any) -> Column:
             if splits is None and isinstance(column, np.ndarray) and len(column) % count == 0:
                 size = len(column) // count
-                if (np.diff(ends, prepend=0) == size).all():
+                if size and (np.diff(ends, prepend=0) == size).all():
                     return column_batches(column, size)
             places = zip(starts, ends.tolist(), strict=True)
             return [_joined(column[a:b], splits, self._node.title, a) for a, b in places]
@@ -159,7 +169,10 @@ class _RebatchCursor(Cursor):
     def _advance(self, ends: Array) -> None:
         given = int(ends[-1])
         self._turn = (self._turn + len(ends)) % len(self._sizes)
-        done = int(np.searchsorted(self._ends, given, side="right"))
+        # A batch without rows may come last: the batch in front of it is read again after restore,
+        # to tell what it looks like.
+        side: Literal["left", "right"] = "right" if all(self._sizes) else "left"
+        done = int(np.searchsorted(self._ends, given, side=side))
         if done:
             self._left_out = given - int(self._ends[done - 1])
         else:

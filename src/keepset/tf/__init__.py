@@ -38,6 +38,7 @@ from keepset.tf import (
     sparse,
     strings,
     train,
+    version,
 )
 from keepset.tf.composites.ragged_tensor import RaggedTensor
 from keepset.tf.composites.sparse_tensor import SparseTensor
@@ -66,9 +67,11 @@ from keepset.tf.dtypes import (
     uint64,
 )
 from keepset.tf.functions import *  # noqa: F403
+from keepset.tf.functions.module import Module
 from keepset.tf.linalg import einsum, matmul, tensordot
 from keepset.tf.math import scalar_mul
 from keepset.tf.not_covered import not_covered
+from keepset.tf.strings import as_string
 from keepset.tf.tensors.shapes import TensorShape
 from keepset.tf.tensors.specs import RaggedTensorSpec, SparseTensorSpec, TensorSpec, TypeSpec
 from keepset.tf.tensors.tensor import Tensor
@@ -76,6 +79,7 @@ from keepset.tf.tensors.tensor import Tensor
 __all__ = [
     "Assert",
     "DType",
+    "Module",
     "OptionalSpec",
     "RaggedTensor",
     "RaggedTensorSpec",
@@ -86,6 +90,7 @@ __all__ = [
     "TensorSpec",
     "TypeSpec",
     "as_dtype",
+    "as_string",
     "assert_equal",
     "assert_greater",
     "assert_less",
@@ -137,11 +142,12 @@ __all__ = [
     "uint16",
     "uint32",
     "uint64",
+    "version",
 ]
 __all__ += functions.__all__
 
 newaxis = None
 # That of TensorFlow whose names and rules these are. Keepset's own is keepset.__version__.
-__version__ = "2.21.0+keepset"
+__version__ = version.VERSION
 
 __getattr__ = not_covered("tf")

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from keepset.errors import InvalidArgumentError
 from keepset.errors import KeepsetError as OpError
-from keepset.tf import named_error as _named
+from keepset.tf.named_error import NamedError as _NamedError
 from keepset.tf.not_covered import not_covered
 
 OK, CANCELLED, UNKNOWN, INVALID_ARGUMENT, DEADLINE_EXCEEDED, NOT_FOUND = range(6)
@@ -67,7 +67,7 @@ __all__ = [
 def _error(name: str, code: int, *kinds: type[Exception]) -> type[OpError]:
     """The class of a name, which is also what Python calls such errors."""
     members = {"error_code": code, "__module__": __name__, "__doc__": f"As ``tf.errors.{name}``."}
-    return type(name, (_named.NamedError, *kinds), members)
+    return type(name, (_NamedError, *kinds), members)
 
 
 CancelledError = _error("CancelledError", CANCELLED)

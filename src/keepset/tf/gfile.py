@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 from keepset.errors import NoFilesError
 from keepset.exchange.files.file_names import file_names, is_local, store_of
 from keepset.storage import open_store
+from keepset.tf.error_names import translation
+from keepset.tf.files.file_places import place_of
 from keepset.tf.files.gfile_stream import GFile
 from keepset.tf.not_covered import not_covered
 from keepset.tf.tensors.elements import untensored
@@ -46,6 +48,7 @@ def _text(path: Any) -> str:
     return os.fsdecode(untensored(path))
 
 
+@translation()
 def exists(path: Any) -> bool:
     """Whether there is a file or a folder."""
     name = _text(path)
@@ -55,6 +58,7 @@ def exists(path: Any) -> bool:
     return store.exists(file) or isdir(name)
 
 
+@translation()
 def isdir(path: Any) -> bool:
     """Whether there is a folder; in an object store, whether a name begins so."""
     name = _text(path)
@@ -63,6 +67,7 @@ def isdir(path: Any) -> bool:
     return any(True for _ in open_store(name.rstrip("/")).list(""))
 
 
+@translation()
 def glob(pattern: Any) -> list[str]:
     """The files that match one or more patterns, by name."""
     is_one = isinstance(pattern, str | bytes | os.PathLike) or not hasattr(pattern, "__len__")
@@ -79,6 +84,7 @@ def glob(pattern: Any) -> list[str]:
     return found
 
 
+@translation()
 def listdir(path: Any) -> list[str]:
     """What is right below a folder, by name."""
     name = _text(path)
@@ -108,6 +114,7 @@ def walk(
         yield here
 
 
+@translation()
 def stat(path: Any) -> _FileStatistics:
     """The size and the time of a file."""
     name = _text(path)
@@ -116,10 +123,11 @@ def stat(path: Any) -> _FileStatistics:
         return _FileStatistics(found.st_size, found.st_mtime_ns, os.path.isdir(name))
     if isdir(name):
         return _FileStatistics(0, 0, True)
-    store, file = store_of(name, None)
+    store, file = place_of(name)
     return _FileStatistics(store.size(file), 0, False)
 
 
+@translation()
 def mkdir(path: Any) -> None:
     """Make a folder in one that is there; nothing if it is there itself."""
     name = _text(path)
@@ -127,23 +135,26 @@ def mkdir(path: Any) -> None:
         os.mkdir(name)
 
 
+@translation()
 def makedirs(path: Any) -> None:
     """Make a folder, and those above it."""
     if is_local(_text(path)):
         os.makedirs(_text(path), exist_ok=True)
 
 
+@translation()
 def remove(path: Any) -> None:
     """Delete a file."""
     name = _text(path)
     if is_local(name):
         os.remove(name)
         return
-    store, file = store_of(name, None)
+    store, file = place_of(name)
     store.size(file)  # an error if it is not there
     store.delete([file])
 
 
+@translation()
 def rmtree(path: Any) -> None:
     """Delete a folder with all that is in it."""
     name = _text(path)
@@ -154,14 +165,16 @@ def rmtree(path: Any) -> None:
     store.delete([info.name for info in store.list("")])
 
 
+@translation()
 def copy(src: Any, dst: Any, overwrite: bool = False) -> None:
     """Copy a file."""
-    source, name = store_of(_text(src), None)
-    target, file = store_of(_text(dst), None)
+    source, name = place_of(_text(src))
     _refuse_existing(dst, overwrite)
+    target, file = place_of(_text(dst))
     target.put(file, source.read(name))
 
 
+@translation()
 def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
     """Give a file another name; here also a folder."""
     _refuse_existing(dst, overwrite)

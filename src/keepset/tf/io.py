@@ -6,7 +6,6 @@ import os
 from typing import Any
 
 from keepset.errors import ElementError, InvalidArgumentError, KeepsetError
-from keepset.exchange.files.file_names import store_of
 from keepset.exchange.tensorflow.features import (
     FixedLenFeature,
     FixedLenSequenceFeature,
@@ -19,12 +18,14 @@ from keepset.exchange.tensorflow.tensors import serialize_tensor as _serialize_t
 from keepset.exchange.tensorflow.tfrecord_writer import TFRecordOptions
 from keepset.exchange.tensorflow.tfrecord_writer import TFRecordWriter as _Writer
 from keepset.tf import gfile
+from keepset.tf.error_names import translation
 from keepset.tf.files.examples import (
     parse_example,
     parse_sequence_example,
     parse_single_example,
     parse_single_sequence_example,
 )
+from keepset.tf.files.file_places import place_of
 from keepset.tf.image import (
     decode_and_crop_jpeg,
     decode_bmp,
@@ -105,22 +106,27 @@ def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Ten
 class TFRecordWriter(_Writer):
     """As :class:`keepset.TFRecordWriter`; paths and records may be tensors."""
 
+    @translation()
     def __init__(self, path: Any, options: Any = None, **named: Any) -> None:
+        place_of(os.fsdecode(untensored(path)))  # a folder is an error before anything is written
         super().__init__(os.fsdecode(untensored(path)), options, **named)
 
+    @translation()
     def write(self, record: Any) -> None:
         super().write(untensored(record))
 
 
+@translation()
 def read_file(filename: Any, name: str | None = None) -> Tensor:
     """The bytes of a file."""
-    store, file = store_of(os.fsdecode(untensored(filename)), None)
+    store, file = place_of(os.fsdecode(untensored(filename)))
     return tensored(store.read(file))  # type: ignore[no-any-return]
 
 
+@translation()
 def write_file(filename: Any, contents: Any, name: str | None = None) -> None:
     """Write bytes to a file, which is whole or not there."""
-    store, file = store_of(os.fsdecode(untensored(filename)), None)
+    store, file = place_of(os.fsdecode(untensored(filename)))
     store.put(file, bytes(untensored(contents)))
 
 

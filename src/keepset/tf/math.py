@@ -16,9 +16,10 @@ from keepset.tf.functions.reductions import (
     count_nonzero,
     cumprod,
     cumsum,
+    cumulative_logsumexp,
     zero_fraction,
 )
-from keepset.tf.functions.selection import invert_permutation, top_k
+from keepset.tf.functions.selection import in_top_k, invert_permutation, top_k
 from keepset.tf.nn import log_softmax, softmax
 from keepset.tf.not_covered import not_covered
 from keepset.tf.tensors.arithmetic import REAL, check_dtype
@@ -77,6 +78,8 @@ __all__ = [
     "count_nonzero",
     "cumprod",
     "cumsum",
+    "cumulative_logsumexp",
+    "in_top_k",
     "invert_permutation",
     "is_non_decreasing",
     "is_strictly_increasing",

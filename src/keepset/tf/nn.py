@@ -11,7 +11,7 @@ from keepset.tf.functions.math_table import FUNCTIONS, IN_NN
 from keepset.tf.functions.norms import l2_normalize
 from keepset.tf.functions.reductions import FUNCTIONS as REDUCTIONS
 from keepset.tf.functions.reductions import axis_of, zero_fraction
-from keepset.tf.functions.selection import top_k
+from keepset.tf.functions.selection import in_top_k, top_k
 from keepset.tf.not_covered import not_covered
 from keepset.tf.tensors.arithmetic import FLOATS, NUMBERS, check_dtype
 from keepset.tf.tensors.conversion import Value, as_value, value_of
@@ -70,6 +70,7 @@ def moments(
 
 
 __all__ = [
+    "in_top_k",
     "l2_normalize",
     "leaky_relu",
     "log_softmax",

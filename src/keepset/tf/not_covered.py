@@ -14,7 +14,6 @@ _HINTS: Final = {
     "CheckpointInputPipelineHook": "use tf.train.Checkpoint(iterator=iterator)",
     "GradientTape": "compute gradients with the framework that you train with",
     "Graph": "functions run as they are, and there are no graphs",
-    "Module": _OTHER_FRAMEWORK,
     "Session": "call .numpy() on a tensor",
     "StatsAggregator": "use dataset.describe(), which names the stages",
     "TensorArray": "append to a list and use tf.stack",

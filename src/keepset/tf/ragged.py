@@ -9,6 +9,7 @@ import numpy as np
 
 from keepset.errors import InvalidArgumentError
 from keepset.tf.composites import ragged_operators  # noqa: F401  # it completes the class
+from keepset.tf.composites.crossing import ragged_cross as cross
 from keepset.tf.composites.ragged_functions import boolean_mask, elementwise
 from keepset.tf.composites.ragged_shapes import stack
 from keepset.tf.composites.ragged_tensor import RaggedTensor
@@ -26,6 +27,7 @@ from keepset.tf.tensors.tensor import Tensor, tensor
 __all__ = [
     "boolean_mask",
     "constant",
+    "cross",
     "map_flat_values",
     "range",
     "row_splits_to_segment_ids",

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from keepset.errors import InvalidArgumentError
+from keepset.tf.composites.crossing import sparse_cross as cross
 from keepset.tf.composites.sparse_tensor import SparseTensor
 from keepset.tf.not_covered import not_covered
 from keepset.tf.tensors.conversion import as_value, int_of, ints_of, matching, plain, value_of
@@ -17,6 +18,7 @@ __all__ = [
     "SparseTensor",
     "add",
     "concat",
+    "cross",
     "expand_dims",
     "fill_empty_rows",
     "from_dense",

@@ -17,7 +17,7 @@ import keepset.tf as tf
     ("values", "shown"),
     [
         ((tf.constant([1.5, 2]),), "[1.5 2]"),
-        (("a", tf.constant("a"), tf.constant(["a", "b"])), 'a a ["a" "b"]'),
+        (("a", tf.constant("a"), tf.constant(["a", "b"])), 'a "a" ["a" "b"]'),
         (([1, tf.constant(2)], {"a": tf.constant(1)}), "[1, 2] {'a': 1}"),
         ((tf.range(10),), "[0 1 2 ... 7 8 9]"),
         ((np.arange(3), True, None), "array([0, 1, 2]) True None"),

@@ -252,7 +252,7 @@ ERRORS: dict[str, tuple[Call, type[Exception], str]] = {
         NotImplementedError,
         "gray only",
     ),
-    "name": (lambda: tf.image.ssim, NotCoveredError, "not part of keepset.tf"),
+    "name": (lambda: tf.image.pad_images, NotCoveredError, "not part of keepset.tf"),
 }
 
 

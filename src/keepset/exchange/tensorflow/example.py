@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
 from keepset.exchange.tensorflow.value_lists import (
     BytesList,
+    CheckedList,
     FloatList,
     Int64List,
     Message,
@@ -61,6 +61,7 @@ class Feature(Message):
 
     def HasField(self, name: str) -> bool:  # noqa: N802
         """Whether that kind of list is there."""
+        _check_field(self, name, _KINDS)
         return self.WhichOneof("kind") == name
 
     @property
@@ -91,7 +92,7 @@ class Feature(Message):
         for field, kind, value in fields(data):
             for name, made in _KINDS.items():
                 if made.number == field and kind == BYTES:
-                    if self._chosen != name:
+                    if self.WhichOneof("kind") != name:
                         self._lists, self._chosen = {name: made()}, name
                     self._lists[name]._read(value)
 
@@ -113,6 +114,36 @@ class Feature(Message):
             yield f"{indent}}}"
 
 
+def _check_field(message: Message, name: str, names: Iterable[str]) -> None:
+    if name not in names:
+        raise ValueError(f"Protocol message {type(message).__name__} has no {name!r} field.")
+
+
+class _Messages(dict[str, Any]):
+    """Messages by name, each of which is there once it was asked for."""
+
+    def __init__(self, made: Callable[[], Any]) -> None:
+        super().__init__()
+        self._made = made
+
+    def __missing__(self, key: str) -> Any:
+        if not isinstance(key, str):
+            raise TypeError(f"features are named by texts, not by {key!r:.60}")
+        self[key] = made = self._made()
+        return made
+
+    def get_or_create(self, key: str) -> Any:
+        return self[key]
+
+    def MergeFrom(self, other: Mapping[str, Any]) -> None:  # noqa: N802
+        """Take over copies of other messages."""
+        for key, value in other.items():
+            self[key].CopyFrom(value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._made,), None, None, iter(self.items())
+
+
 class _Map(Message):
     """Messages by name."""
 
@@ -121,7 +152,7 @@ class _Map(Message):
 
     def __init__(self, named: Mapping[str, Any] | None = None) -> None:
         made = type(self)._made
-        self._named: defaultdict[str, Any] = defaultdict(made)
+        self._named = _Messages(made)
         for key, value in (named or {}).items():
             if not isinstance(key, str):
                 raise TypeError(f"features are named by texts, not by {key!r:.60}")
@@ -176,11 +207,35 @@ class Features(_Map):
         return self._named
 
 
+class _Steps(CheckedList):
+    """The features of a sequence."""
+
+    @staticmethod
+    def checked(item: Any) -> Feature:
+        if isinstance(item, Feature):
+            return item
+        raise TypeError(f"a FeatureList holds features, not {type(item).__name__}: {item!r:.60}")
+
+    def add(self, **kind: Any) -> Feature:
+        """A new feature at the end, to be filled."""
+        feature = Feature(**kind)
+        super().append(feature)
+        return feature
+
+
 class FeatureList(Message):
-    """One feature for each step of a sequence."""
+    """One feature for each step of a sequence.
+
+    Example:
+        >>> steps = FeatureList()
+        >>> steps.feature.add().int64_list.value.extend([1, 2])
+        >>> len(steps.feature)
+        1
+    """
 
     def __init__(self, feature: Iterable[Feature] = ()) -> None:
-        self.feature: list[Feature] = list(feature)
+        self.feature = _Steps()
+        self.feature.extend(feature)
 
     def _parts(self) -> Iterator[bytes]:
         return (bytes_field(1, feature.SerializeToString()) for feature in self.feature)
@@ -229,8 +284,18 @@ class _Parts(Message):
             if 1 <= field <= len(self._names) and kind == BYTES:
                 getattr(self, self._names[field - 1])._read(value)
 
+    def HasField(self, name: str) -> bool:  # noqa: N802
+        """Whether anything is in a part."""
+        _check_field(self, name, self._names)
+        return bool(getattr(self, name).SerializeToString())
+
+    def ClearField(self, name: str) -> None:  # noqa: N802
+        """Hold nothing in a part."""
+        _check_field(self, name, self._names)
+        getattr(self, name).Clear()
+
     def _text(self, indent: str) -> Iterator[str]:
-        for name in self._names:
+        for name in filter(self.HasField, self._names):
             yield f"{indent}{name} {{"
             yield from getattr(self, name)._text(f"{indent}  ")
             yield f"{indent}}}"

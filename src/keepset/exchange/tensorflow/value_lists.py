@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import struct
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
@@ -42,7 +43,7 @@ class Message(ABC):
     def ParseFromString(self, data: Any) -> int:  # noqa: N802
         """Take over what these bytes hold; how many they are."""
         whole = bytes(data)
-        self.__init__()  # type: ignore[misc]
+        self.Clear()
         try:
             self._read(whole)
         except ValueError as error:
@@ -51,6 +52,28 @@ class Message(ABC):
 
     @abstractmethod
     def _read(self, data: bytes) -> None: ...
+
+    def MergeFrom(self, other: Self) -> None:  # noqa: N802
+        """Add what another message holds: lists grow, and entries of the same name are replaced."""
+        if type(other) is not type(self):
+            raise TypeError(f"a {type(self).__name__} takes no {type(other).__name__}")
+        self._read(other.SerializeToString())
+
+    def CopyFrom(self, other: Self) -> None:  # noqa: N802
+        """Hold what another message holds, and nothing else."""
+        if type(other) is not type(self):
+            raise TypeError(f"a {type(self).__name__} takes no {type(other).__name__}")
+        if other is not self:
+            self.Clear()
+            self.MergeFrom(other)
+
+    def Clear(self) -> None:  # noqa: N802
+        """Hold nothing."""
+        self.__init__()  # type: ignore[misc]
+
+    def IsInitialized(self) -> bool:  # noqa: N802
+        """Whether all is there that must be, which is nothing."""
+        return True
 
     def ByteSize(self) -> int:  # noqa: N802
         """How many bytes the message takes."""
@@ -64,35 +87,106 @@ class Message(ABC):
     __hash__ = None  # type: ignore[assignment]  # it can be changed
 
     def __repr__(self) -> str:
-        return "\n".join(self._text(""))
+        return "".join(f"{line}\n" for line in self._text(""))
 
     @abstractmethod
     def _text(self, indent: str) -> Iterator[str]: ...
+
+
+class CheckedList(list[Any]):
+    """A list that looks at each item that is put in."""
+
+    @staticmethod
+    def checked(item: Any) -> Any:
+        """The item as the list holds it; a TypeError if it cannot."""
+        raise NotImplementedError
+
+    def append(self, item: Any) -> None:
+        super().append(self.checked(item))
+
+    def insert(self, place: Any, item: Any) -> None:
+        super().insert(place, self.checked(item))
+
+    def extend(self, items: Iterable[Any]) -> None:
+        super().extend([self.checked(item) for item in items])
+
+    MergeFrom = extend
+
+    def __iadd__(self, items: Iterable[Any]) -> Self:  # type: ignore[misc]
+        self.extend(items)
+        return self
+
+    def __setitem__(self, place: Any, item: Any) -> None:
+        is_many = isinstance(place, slice)
+        super().__setitem__(place, list(map(self.checked, item)) if is_many else self.checked(item))
 
 
 class ValueList(Message):
     """Values of one kind."""
 
     number: ClassVar[int]
+    _held: ClassVar[type[CheckedList]]
 
     def __init__(self, value: Iterable[Any] = ()) -> None:
-        self.value: list[Any] = [self._checked(item) for item in value]
+        self.value: list[Any] = self._held()
+        self.value.extend(value)
 
-    @classmethod
-    @abstractmethod
-    def _checked(cls, item: Any) -> Any: ...
+    def _add(self, values: list[Any]) -> None:
+        """Values that need no check, such as those of a file."""
+        list.extend(self.value, values)
 
     def _text(self, indent: str) -> Iterator[str]:
-        for item in self.value:
-            shown = f'"{escaped(item)}"' if isinstance(item, bytes) else item
-            yield f"{indent}value: {shown}"
+        return (f"{indent}value: {_shown(item)}" for item in self.value)
+
+
+def _shown(item: Any) -> str:
+    if isinstance(item, bytes):
+        return f'"{escaped(item)}"'
+    if isinstance(item, int):
+        return str(item)
+    short = f"{item:.6g}"
+    return short if np.float32(short) == item or item != item else f"{item:.9g}"
 
 
 def escaped(data: bytes) -> str:
+    """Bytes as the text form of messages has them."""
     return "".join(
-        chr(octet) if 32 <= octet < 127 and octet not in b'"\\' else f"\\{octet:03o}"
+        _ESCAPES.get(octet) or (chr(octet) if 32 <= octet < 127 else f"\\{octet:03o}")
         for octet in data
     )
+
+
+_ESCAPES = {ord(char): f"\\{code}" for char, code in zip("\n\r\t\"'\\", "nrt\"'\\", strict=True)}
+
+
+class _Bytes(CheckedList):
+    @staticmethod
+    def checked(item: Any) -> bytes:
+        if isinstance(item, bytes | bytearray | memoryview):
+            return bytes(item)
+        raise TypeError(f"a BytesList holds bytes, not {type(item).__name__}: {item!r:.60}")
+
+
+class _Floats(CheckedList):
+    @staticmethod
+    def checked(item: Any) -> float:
+        if isinstance(item, str | bytes):
+            raise TypeError(f"a FloatList holds numbers, not {item!r:.60}")
+        return struct.unpack("<f", struct.pack("<f", float(item)))[0]  # type: ignore[no-any-return]
+
+
+class _Integers(CheckedList):
+    @staticmethod
+    def checked(item: Any) -> int:
+        try:
+            number = operator.index(item)
+        except TypeError as error:
+            if isinstance(item, np.bool_):
+                return int(item)
+            raise TypeError(f"an Int64List holds whole numbers, not {item!r:.60}") from error
+        if not -(1 << 63) <= number < 1 << 63:
+            raise ValueError(f"{number} does not fit into 64 bits")
+        return number
 
 
 class BytesList(ValueList):
@@ -105,17 +199,13 @@ class BytesList(ValueList):
 
     number = 1
 
-    @classmethod
-    def _checked(cls, item: Any) -> bytes:
-        if isinstance(item, bytes | bytearray | memoryview):
-            return bytes(item)
-        raise TypeError(f"a BytesList holds bytes, not {type(item).__name__}: {item!r:.60}")
+    _held = _Bytes
 
     def _parts(self) -> Iterator[bytes]:
         return (bytes_field(1, item) for item in self.value)
 
     def _read(self, data: bytes) -> None:
-        self.value += [value for field, kind, value in fields(data) if (field, kind) == (1, BYTES)]
+        self._add([value for field, kind, value in fields(data) if (field, kind) == (1, BYTES)])
 
 
 class FloatList(ValueList):
@@ -123,16 +213,14 @@ class FloatList(ValueList):
 
     number = 2
 
-    @classmethod
-    def _checked(cls, item: Any) -> float:
-        return struct.unpack("<f", struct.pack("<f", float(item)))[0]  # type: ignore[no-any-return]
+    _held = _Floats
 
     def _parts(self) -> Iterator[bytes]:
         if self.value:
             yield bytes_field(1, np.array(self.value, "<f4").tobytes())
 
     def _read(self, data: bytes) -> None:
-        self.value += floats_of(data).tolist()
+        self._add(floats_of(data).tolist())
 
 
 class Int64List(ValueList):
@@ -140,21 +228,14 @@ class Int64List(ValueList):
 
     number = 3
 
-    @classmethod
-    def _checked(cls, item: Any) -> int:
-        if isinstance(item, float | np.floating):
-            raise TypeError(f"an Int64List holds whole numbers, not {item!r}")
-        number = int(item)
-        if not -(1 << 63) <= number < 1 << 63:
-            raise ValueError(f"{number} does not fit into 64 bits")
-        return number
+    _held = _Integers
 
     def _parts(self) -> Iterator[bytes]:
         if self.value:
             yield bytes_field(1, varints(np.array(self.value, np.int64)))
 
     def _read(self, data: bytes) -> None:
-        self.value += integers_of(data).tolist()
+        self._add(integers_of(data).tolist())
 
 
 def floats_of(data: bytes) -> Any:

@@ -8,7 +8,7 @@ from keepset.core.chunk import Chunk
 from keepset.core.dtypes import Array
 from keepset.core.node import stage
 from keepset.core.spec import Spec
-from keepset.errors import CorruptRecordError, InvalidArgumentError
+from keepset.errors import InvalidArgumentError, RecordSizeError
 from keepset.exchange.files.file_rows import FileRows
 from keepset.exchange.files.row_file import Place, RowFile
 from keepset.exchange.tensorflow.compression import NONE
@@ -59,7 +59,7 @@ class _Records(RowFile):
         node = self._node
         rest = whole - node.header_bytes - node.footer_bytes
         if rest < 0 or rest % node.record_bytes:
-            raise CorruptRecordError(
+            raise RecordSizeError(
                 f"{self._place.name} has {whole} bytes: without a header of {node.header_bytes} "
                 f"and a footer of {node.footer_bytes}, these are no whole number of records of "
                 f"{node.record_bytes}; check the numbers, or restore the file from a copy",

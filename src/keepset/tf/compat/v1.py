@@ -6,8 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from keepset.tf import debugging, errors, nest, train
+from keepset.tf.compat import v1_app as app
 from keepset.tf.compat import v1_data as data
 from keepset.tf.compat import v1_gfile as gfile
+from keepset.tf.compat import v1_io as io
 from keepset.tf.compat import v1_logging as logging
 from keepset.tf.functions.arrays import cast
 from keepset.tf.functions.calls import py_func
@@ -16,6 +18,7 @@ from keepset.tf.not_covered import not_covered
 from keepset.tf.tensors.tensor import Tensor
 
 __all__ = [
+    "app",
     "data",
     "debugging",
     "enable_eager_execution",
@@ -24,9 +27,11 @@ __all__ = [
     "executing_eagerly",
     "get_logger",
     "gfile",
+    "io",
     "logging",
     "nest",
     "py_func",
+    "python_io",
     "to_bfloat16",
     "to_complex64",
     "to_complex128",
@@ -36,6 +41,9 @@ __all__ = [
     "to_int64",
     "train",
 ]
+
+
+python_io = io
 
 
 def _cast_to(dtype: str, name: str) -> Callable[..., Tensor]:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from keepset.errors import InvalidArgumentError
-from keepset.tf.composites.ragged_tensor import Part, RaggedTensor, as_tensor, part_of, taken
+from keepset.tf.composites.ragged_constructors import Part
+from keepset.tf.composites.ragged_tensor import RaggedTensor, as_tensor, part_of, taken
 from keepset.tf.composites.row_partition import splits_of_lengths
 from keepset.tf.composites.sparse_tensor import SparseTensor
 from keepset.tf.tensors.conversion import int_of, matching, plain, value_of

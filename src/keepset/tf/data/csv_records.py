@@ -6,19 +6,19 @@ and doubled quotes. Fields are bytes, whatever the encoding of the file.
 
 from __future__ import annotations
 
-import gzip
 import re
-import zlib
 from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import chain
-from typing import Any, BinaryIO, Final, cast
+from typing import Final
 
 from keepset.core.record import record
 from keepset.errors import CorruptRecordError, ElementError, InvalidArgumentError
-from keepset.tf.gfile import GFile
+from keepset.exchange.files.row_file import Place
+from keepset.exchange.tensorflow.compression import compression_named
+from keepset.exchange.text.lines import MOST_RECORD_BYTES, text_pieces
+from keepset.tf.files.file_places import place_of
 
-_PIECE_BYTES: Final = 1 << 20
 _QUOTED: Final = re.compile(rb'"((?:[^"]++|"")*+)"')
 
 
@@ -42,26 +42,18 @@ class CsvFormat:
 
     def records_of(self, file: str, header: bool) -> Iterator[bytes]:
         """The records of a file, behind its header."""
-        with GFile(file, "rb") as source:
-            found = self.records(self._pieces(source, file))
-            if header and next(found, None) is None:
-                raise ElementError(f"{file} has no header; it is empty, or pass header=False")
-            yield from found
+        found = self.records(self._pieces(file), file)
+        if header and next(found, None) is None:
+            raise ElementError(f"{file} has no header; it is empty, or pass header=False")
+        yield from found
 
-    def _pieces(self, source: Any, file: str) -> Iterator[bytes]:
-        if self.compression == "GZIP":
-            source = gzip.GzipFile(fileobj=cast(BinaryIO, source))
-        unpack = zlib.decompressobj().decompress if self.compression == "ZLIB" else bytes
-        try:
-            while piece := source.read(_PIECE_BYTES):
-                yield unpack(piece)
-        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            raise CorruptRecordError(
-                f"{file} is not compressed with {self.compression}, or damaged: {error}", path=file
-            ) from error
+    def _pieces(self, file: str) -> Iterator[bytes]:
+        """What is in a file, a piece at a time: it may be larger than memory."""
+        place = Place(file, *place_of(file))
+        return text_pieces(place, compression_named(self.compression))
 
-    def records(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
-        """The records of text that comes in pieces."""
+    def records(self, pieces: Iterable[bytes], file: str = "") -> Iterator[bytes]:
+        """The records of text that comes in pieces, whose borders may be anywhere."""
         left = b""
         for piece in chain(pieces, [None]):
             is_end = piece is None
@@ -77,6 +69,12 @@ class CsvFormat:
                 start = len(text) if is_end else last + 1
                 yield from text[:start].splitlines()
             left = text[start:]
+            if len(left) > MOST_RECORD_BYTES:
+                raise CorruptRecordError(
+                    f"{file} has a record of more than {MOST_RECORD_BYTES} bytes, or a quote that "
+                    f"does not end: {left!r:.60}; mend the file, or pass use_quote_delim=False",
+                    path=file,
+                )
 
     def _complete(self, text: bytes, is_end: bool) -> Iterator[tuple[int, bytes]]:
         """Whole records, each with the place behind it."""

@@ -26,6 +26,7 @@ from keepset.tf.data.arguments import OnTensors, Plain, Steady, flag, number, pl
 from keepset.tf.data.class_names import class_name
 from keepset.tf.data.iterator import Iterator as TensorIterator
 from keepset.tf.data.options import Options, engine_options, shown_options
+from keepset.tf.data.ragged_rows import gives_ragged_rows
 from keepset.tf.data.specs import DatasetSpec, engine_spec, shown_spec
 from keepset.tf.error_names import translated, translation
 from keepset.tf.tensors.elements import literals, tensored, untensored
@@ -231,6 +232,19 @@ class Dataset(KeepsetDataset):
             )
         return made
 
+    def batch(
+        self,
+        batch_size: Any,
+        drop_remainder: Any = False,
+        num_parallel_calls: Any = None,
+        deterministic: Any = None,
+        name: str | None = None,
+    ) -> Any:
+        """Stack elements; rows of ragged tensors become ragged tensors again."""
+        if gives_ragged_rows(self._node):
+            return self.ragged_batch(batch_size, drop_remainder, name=name)
+        return _batch(self, batch_size, drop_remainder, num_parallel_calls, deterministic, name)
+
     def snapshot(
         self,
         path: Any,
@@ -261,13 +275,13 @@ class Dataset(KeepsetDataset):
 
 DatasetSpec._value_type = Dataset
 
+_batch = taking_tensors(KeepsetDataset.batch)
 _snapshot = taking_tensors(KeepsetDataset.snapshot)
 _save = taking_tensors(KeepsetDataset.save)
 
 # Methods that differ from those of the library in nothing but what they take.
 _STAGES = [
     "assert_cardinality",
-    "batch",
     "bucket_by_sequence_length",
     "cache",
     "concatenate",

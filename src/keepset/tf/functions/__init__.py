@@ -22,6 +22,7 @@ from keepset.tf.functions.arrays import *  # noqa: F403
 from keepset.tf.functions.calls import *  # noqa: F403
 from keepset.tf.functions.control import *  # noqa: F403
 from keepset.tf.functions.counting import *  # noqa: F403
+from keepset.tf.functions.edit_distance import edit_distance
 from keepset.tf.functions.graphs import *  # noqa: F403
 from keepset.tf.functions.indices import *  # noqa: F403
 from keepset.tf.functions.norms import *  # noqa: F403
@@ -34,7 +35,7 @@ _FROM_TABLES = {name: math_table.FUNCTIONS[name] for name in math_table.IN_TF}
 _FROM_TABLES |= {name: reductions.FUNCTIONS[name] for name in reductions.IN_TF}
 globals().update(_FROM_TABLES)
 
-__all__ = ["add_n", "argmax", "argmin", "cumsum", *_FROM_TABLES]
+__all__ = ["add_n", "argmax", "argmin", "cumsum", "edit_distance", *_FROM_TABLES]
 __all__ += arrangement.__all__
 __all__ += arrays.__all__
 __all__ += calls.__all__

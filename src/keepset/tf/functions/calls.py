@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
 from keepset.core.structure import structure_of
 from keepset.errors import DtypeError, InvalidArgumentError, NotCoveredError
+from keepset.tf.error_names import translated
 from keepset.tf.tensors.conversion import Holder, Value, dtype_of, string_array, value_of
 from keepset.tf.tensors.dtype import DType, as_dtype
 from keepset.tf.tensors.shapes import TensorShape
@@ -149,7 +150,8 @@ def py_function(
 
     With ``Tout`` alone it is a decorator. As in TensorFlow, numbers of Python's own and of NumPy
     become ``Tout``, and a tensor of another dtype is an error. An error of the function's own
-    keeps its type.
+    keeps its type, and has the name that TensorFlow gives it as well: a ``ValueError`` is also a
+    ``tf.errors.InvalidArgumentError``.
 
     Example:
         >>> import keepset.tf as tf
@@ -162,7 +164,7 @@ def py_function(
     if _is_decorator("py_function", func, inp, Tout):
         return _decorator(py_function, Tout)
     assert func is not None
-    found = func(*map(tensor, inp))
+    found = _called(func, map(tensor, inp))
     return _of_types(found, Tout, _converted, func)
 
 
@@ -181,7 +183,7 @@ def numpy_function(
     if _is_decorator("numpy_function", func, inp, Tout):
         return _decorator(numpy_function, Tout)
     assert func is not None
-    found = func(*(tensor(each).numpy() for each in inp))
+    found = _called(func, (tensor(each).numpy() for each in inp))
     return _of_types(found, Tout, _as_it_is, func)
 
 
@@ -194,6 +196,14 @@ def py_func(
 ) -> Any:
     """As ``numpy_function``, under its older name."""
     return numpy_function(func, inp, Tout)
+
+
+def _called(func: Function, arguments: Iterable[Any]) -> Any:
+    given = list(arguments)
+    try:
+        return func(*given)
+    except Exception as error:
+        raise translated(error, is_of_function=True) from error
 
 
 def _is_decorator(name: str, func: Any, inp: Any, types: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,6 +30,11 @@ def name_scope(name: str) -> Iterator[str]:
 def control_dependencies(control_inputs: Any) -> Iterator[None]:
     """Nothing: all runs in the order in which it is written."""
     yield
+
+
+def tuple(tensors: Any, control_inputs: Any = None, name: str | None = None) -> Any:
+    """The same tensors: all of them are there already."""
+    return builtins.tuple(tensors) if isinstance(tensors, builtins.tuple) else list(tensors)
 
 
 @contextmanager
@@ -88,4 +94,5 @@ __all__ = [
     "no_op",
     "stop_gradient",
     "timestamp",
+    "tuple",
 ]

@@ -5,11 +5,15 @@ from __future__ import annotations
 import builtins
 import logging
 import sys
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from keepset.tf.composites.ragged_tensor import RaggedTensor
+from keepset.tf.composites.sparse_tensor import SparseTensor
 from keepset.tf.tensors.conversion import Holder, plain
+from keepset.tf.tensors.tensor import Tensor
 
 
 def print(*inputs: Any, **kwargs: Any) -> None:
@@ -25,7 +29,7 @@ def print(*inputs: Any, **kwargs: Any) -> None:
     if unknown:
         raise ValueError(f"Unrecognized keyword arguments for tf.print: {sorted(unknown)}")
     few = kwargs.get("summarize", 3)
-    shown = kwargs.get("sep", " ").join(_shown(each, few, True) for each in inputs)
+    shown = kwargs.get("sep", " ").join(_texts(inputs, -1 if few is None else few))
     stream, end = kwargs.get("output_stream", sys.stderr), kwargs.get("end", "\n")
     if isinstance(stream, str) and stream.startswith("file://"):
         with open(stream.removeprefix("file://"), "a") as file:
@@ -36,24 +40,51 @@ def print(*inputs: Any, **kwargs: Any) -> None:
         builtins.print(shown, end=end, file=stream, flush=True)
 
 
-def _shown(value: Any, few: int, is_outside: bool) -> str:
+def _texts(inputs: Sequence[Any], few: int) -> Iterator[str]:
+    if len(inputs) == 1 and isinstance(inputs[0], Holder) and not np.ndim(inputs[0]._value):
+        yield _item(inputs[0]._value, False)  # alone, a text stands without quotes
+        return
+    for each in inputs:
+        yield each if isinstance(each, str) else _shown(each, few)
+
+
+def _shown(value: Any, few: int) -> str:
     if isinstance(value, Holder):
-        return _array(plain(value._value), -1 if few is None else few)
+        return _array(plain(value._value), few)
+    if isinstance(value, RaggedTensor):
+        return _ragged(value)
+    if isinstance(value, SparseTensor):
+        parts = value.indices, value.values, value.dense_shape
+        indices, values, shape = (_shown(part, few) for part in parts)
+        return f"'SparseTensor(indices={indices}, values={values}, shape={shape})'"
     if isinstance(value, dict):
-        pairs = (f"{key!r}: {_shown(item, few, False)}" for key, item in value.items())
-        return f"{{{', '.join(pairs)}}}"
+        pairs = sorted(value.items(), key=lambda pair: str(pair[0]))
+        return f"{{{', '.join(f'{key!r}: {_shown(item, few)}' for key, item in pairs)}}}"
     if isinstance(value, list):
-        return f"[{', '.join(_shown(each, few, False) for each in value)}]"
+        return f"[{', '.join(_shown(each, few) for each in value)}]"
     if isinstance(value, tuple):
-        inside = ", ".join(_shown(each, few, False) for each in value)
+        inside = ", ".join(_shown(each, few) for each in value)
         return f"({inside},)" if len(value) == 1 else f"({inside})"
-    return value if is_outside and isinstance(value, str) else repr(value)
+    return repr(value)
+
+
+def _ragged(value: Any) -> str:
+    """The rows of a ragged tensor between brackets."""
+    if isinstance(value, Tensor) and value.ndim == 1:
+        return f"[{', '.join(map(_in_ragged, plain(value._value)))}]"
+    return f"[{', '.join(map(_ragged, value))}]"
+
+
+def _in_ragged(item: Any) -> str:
+    if isinstance(item, np.floating):
+        return f"{item:.6f}"
+    return repr(item.decode(errors="replace")) if isinstance(item, bytes) else _item(item, True)
 
 
 def _array(array: Any, few: int) -> str:
     """An array between brackets, with a few items from each end of each axis."""
     if not np.ndim(array):
-        return _item(array[()] if isinstance(array, np.ndarray) else array, False)
+        return _item(array[()] if isinstance(array, np.ndarray) else array, True)
     size = len(array)
     if few >= 0 and size > 2 * few:
         parts = [*array[:few], "...", *array[size - few :]]

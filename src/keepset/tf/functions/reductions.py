@@ -219,6 +219,20 @@ cumsum = _accumulation("cumsum", np.add, 0)
 cumprod = _accumulation("cumprod", np.multiply, 1)
 
 
+def cumulative_logsumexp(
+    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+) -> Tensor:
+    """The logarithm of the sum of powers of e so far; before the first there is -inf."""
+    given = value_of(x)
+    check_dtype(given, FLOATS, cumulative_logsumexp)
+    rows = np.moveaxis(given, axis_of(axis, np.ndim(given)), 0)
+    made = np.logaddexp.accumulate(rows[::-1] if reverse else rows)
+    if exclusive:
+        made = np.concatenate([np.full_like(made[:1], -np.inf), made[:-1]])
+    made = made[::-1] if reverse else made
+    return Tensor(np.moveaxis(made, 0, axis_of(axis, np.ndim(given))))
+
+
 def add_n(inputs: Any, name: str | None = None) -> Tensor:
     """The sum of tensors of one shape and dtype."""
     if isinstance(inputs, Tensor):

@@ -102,6 +102,23 @@ def top_k(
     return TopKV2(Tensor(found), Tensor(places.astype(as_dtype(index_type).storage)))
 
 
+def in_top_k(targets: Any, predictions: Any, k: Any, name: str | None = None) -> Tensor:
+    """Whether fewer than ``k`` numbers of each row are greater than that of its target.
+
+    A row with numbers that are not finite has no greatest ones.
+    """
+    scores, places, count = value_of(predictions, "float32"), value_of(targets), int_of(k)
+    check_dtype(places, frozenset({"int32", "int64"}), in_top_k)
+    if np.ndim(scores) != 2 or np.shape(places) != scores.shape[:1]:
+        raise InvalidArgumentError(
+            f"predictions must be a row for each target, but have the shape {np.shape(scores)}, "
+            f"and targets {np.shape(places)}"
+        )
+    is_there = (places >= 0) & (places < scores.shape[1]) & np.isfinite(scores).all(1)
+    own = np.take_along_axis(scores, np.where(is_there, places, 0)[:, None], 1)
+    return Tensor(is_there & ((scores > own).sum(1) < count))
+
+
 class Unique(NamedTuple):
     """Each item once in the order in which they occur first, and where each item is in them."""
 

@@ -89,6 +89,7 @@ from keepset.tf.image.resizing import (
     resize,
     resize_with_pad,
 )
+from keepset.tf.image.similarity import ssim, ssim_multiscale
 from keepset.tf.not_covered import not_covered
 
 __all__ = [
@@ -143,6 +144,8 @@ __all__ = [
     "rot90",
     "sample_distorted_bounding_box",
     "sobel_edges",
+    "ssim",
+    "ssim_multiscale",
     "stateless_random_brightness",
     "stateless_random_contrast",
     "stateless_random_crop",

@@ -9,7 +9,8 @@ from typing import Any, Final
 import numpy as np
 
 from keepset.errors import InvalidArgumentError
-from keepset.exchange.files.file_names import store_of
+from keepset.tf.error_names import translation
+from keepset.tf.files.file_places import place_of
 from keepset.tf.tensors.conversion import string_array, value_of
 from keepset.tf.tensors.dtype import DType, as_dtype
 from keepset.tf.tensors.elements import untensored
@@ -80,6 +81,7 @@ class TextFileInitializer:
         if self._size is not None and self._size < 1:
             raise ValueError(f"`vocab_size` must be greater than 0, got {self._size}")
 
+    @translation()
     def items(self) -> tuple[Any, Any]:
         """The keys and the values."""
         lines = list(self._lines())
@@ -90,7 +92,7 @@ class TextFileInitializer:
         return _typed(keys, self.key_dtype), _typed(values, self.value_dtype)
 
     def _lines(self) -> Iterator[bytes]:
-        store, file = store_of(self._filename, None)
+        store, file = place_of(self._filename)
         lines = store.read(file).split(b"\n")
         if not lines[-1]:
             lines.pop()

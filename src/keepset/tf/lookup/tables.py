@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from keepset.errors import DtypeError, InvalidArgumentError
+from keepset.errors import DtypeError
 from keepset.tf.composites.ragged_tensor import RaggedTensor
 from keepset.tf.composites.sparse_tensor import SparseTensor
+from keepset.tf.errors import FailedPreconditionError
 from keepset.tf.tensors.conversion import as_value, dtype_of, plain, string_array, value_of
 from keepset.tf.tensors.dtype import DType, as_dtype
 from keepset.tf.tensors.tensor import Tensor
@@ -65,7 +66,7 @@ class StaticHashTable:
         keys, values = initializer.items()
         for key, value in zip(keys.tolist(), values.tolist(), strict=True):
             if self._entries.setdefault(key, value) != value:
-                raise InvalidArgumentError(
+                raise FailedPreconditionError(
                     f"HashTable has different value for same key. Key {key!r} has "
                     f"{self._entries[key]!r} and trying to add value {value!r}"
                 )

@@ -15,7 +15,15 @@ import numpy as np
 from keepset.core.ragged import Ragged
 from keepset.core.sparse import Sparse
 from keepset.errors import DtypeError, InvalidArgumentError
-from keepset.tf.tensors.conversion import Holder, Value, as_value, dtype_of, plain, value_of
+from keepset.tf.tensors.conversion import (
+    Holder,
+    Value,
+    as_value,
+    cast_value,
+    dtype_of,
+    plain,
+    value_of,
+)
 from keepset.tf.tensors.quiet import run_quietly
 
 _INTS, _FLOATS, _COMPLEX = (
@@ -99,6 +107,20 @@ class Operator:
             raise not_together(one, two, error) from error
 
 
+class _Product(Operator):
+    """As its parent; beside a tensor of bools everything becomes one, as in TensorFlow."""
+
+    __slots__ = ()
+
+    def __call__(self, value: Value, other: Any) -> Any:
+        if not is_foreign(other):
+            if dtype_of(value).name == "bool":
+                other = cast_value(value_of(other), "bool")
+            elif isinstance(other, Holder) and dtype_of(other._value).name == "bool":
+                value = cast_value(value, "bool")
+        return super().__call__(value, other)
+
+
 def scalar_types(names: frozenset[str]) -> frozenset[type]:
     """The types of NumPy's scalars of some dtypes, but for bfloat16, which is slow to import."""
     return frozenset(each for each in _SCALARS if np.dtype(each).name in names)
@@ -171,7 +193,7 @@ ANY = NUMBERS | BOOL | STRING
 
 add = Operator(operator.add, NUMBERS | STRING)
 subtract = Operator(operator.sub, NUMBERS)
-multiply = Operator(operator.mul, NUMBERS | BOOL)
+multiply = _Product(operator.mul, NUMBERS | BOOL)
 divide = Operator(division, NUMBERS)
 floor_divide = Operator(floor_division, REAL)
 floor_mod = Operator(remainder, REAL)

@@ -143,13 +143,16 @@ def zero_of(dtype: DType) -> Value:
 def ints_of(given: Any) -> tuple[int, ...]:
     """Whole numbers that stand for sizes, axes or repetitions, however they were given.
 
+    Tensors of floats in a list are cut off, as TensorFlow does; a list of Python's floats, or a
+    tensor of floats that is not in a list, is refused as there.
+
     Raises:
         DtypeError: They are no whole numbers.
     """
     if type(given) is int:
         return (given,)
     if isinstance(given, list | tuple):
-        return tuple(map(int_of, given))
+        return tuple(_cut_off(each) if isinstance(each, Holder) else int_of(each) for each in given)
     value = value_of(list(given) if hasattr(given, "as_list") else given)
     if np.size(value) == 0:
         return ()
@@ -166,6 +169,13 @@ def int_of(given: Any) -> int:
     if np.size(value) != 1:
         raise InvalidArgumentError(f"a single whole number is needed, not {given!r:.80}")
     return int(np.ravel(value)[0])
+
+
+def _cut_off(given: Holder) -> int:
+    """A tensor among sizes as a whole number."""
+    value = given._value
+    is_float = type(value) is not bytes and value.dtype.kind == "f"
+    return int_of(cast_value(value, "int32") if is_float else given)
 
 
 def _check_whole(value: Value) -> None:
