@@ -95,12 +95,14 @@ class _Search:
             and vertex.sketch.kind == "function"
             and (vertex.value.__name__ not in MAKING or vertex.parent in made)
         ]
+        self._made = {vertex.value for vertex in made}
         self._instances = self._find_instances()
         self._owners: dict[int, str] = {}
         self._bindings: dict[int, Bindings] = {}
         self._bind_methods()
         functions = [vertex.value for vertex in self._functions]
         self._bind_arguments(functions)
+        self._targets.arguments_of = self._bound
         self._files = FileArguments(
             functions, self._owners, effects_of_function, self._targets, self._bound
         )
@@ -151,6 +153,8 @@ class _Search:
                     if effects is not None and effects.parameters:
                         self._owners[id(function)] = effects.parameters[0]
                         objects = self._instances.get(vertex.value, [])
+                        if vertex.value in self._made:
+                            objects = [*objects, Made(vertex.value)]
                         given = [vertex.value] if owner == "class" else objects
                         self._bindings[id(function)] = self._targets.bound(function, [given])
 
