@@ -27,6 +27,7 @@ from keepset.core.fingerprint.library_results import (
     is_new,
     returns_items,
 )
+from keepset.core.fingerprint.origin import library_of
 from keepset.core.fingerprint.reach import Imported
 from keepset.core.fingerprint.stand_ins import (
     Dotted,
@@ -399,7 +400,7 @@ class Targets:
         found = in_class(type(value), name)
         if isinstance(found, FunctionType):
             return [MethodType(found, value)]
-        if name in _INDEXERS and type(value).__module__.partition(".")[0] in ("pandas", "xarray"):
+        if name in _INDEXERS and library_of(type(value)) in ("pandas", "xarray"):
             return [value]
         if isinstance(found, property):
             return self._returned(found.fget, value, depth)
