@@ -75,7 +75,8 @@ SHOWN = _words("""
     mode_key cookie_dough KEYS pattern path pat url urls image_url session sessions
     seed seeds code codes phrase string conn database pathlib rng_key attention_key KeyError
     token_pattern salt_and_pepper salt_pepper saltpepper bell_peppers basalt desalt pepperoni
-    last_login login_url login_count login_page first_login pin_memory pinned spin bowling_pin pins_of_row
+    last_login login_url login_count login_page first_login pin_memory pinned spin bowling_pin
+    pins_of_row
     zip_code country_code error_code encode decode label_salt unicode opcode announce
 """)
 
