@@ -4,11 +4,8 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-import textwrap
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -74,28 +71,6 @@ SETTLING = """
             self.params["interpolation"] = 1
             return x + (self.draws.random() < 0)
 """
-
-
-@pytest.fixture
-def install(tmp_path: Path) -> Iterator[Install]:
-    """Import a module as one of a library."""
-    names: set[str] = set()
-
-    def install(name: str, source: str) -> ModuleType:
-        path = tmp_path / "site-packages" / f"{name}.py"
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(textwrap.dedent(source))
-        spec = importlib.util.spec_from_file_location(name, path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = sys.modules[name] = importlib.util.module_from_spec(spec)
-        names.add(name)
-        spec.loader.exec_module(module)
-        return module
-
-    yield install
-    for name in names:
-        del sys.modules[name]
 
 
 def is_hit(value: Any, use: Callable[[Any, Any], Any], path: Path) -> bool:

@@ -28,6 +28,7 @@ from keepset.core.fingerprint.effects import ANY_KEY, Call, Effects, in_order
 from keepset.core.fingerprint.file_arguments import CONSTANT, DERIVED, ELEMENT, FileArguments
 from keepset.core.fingerprint.functions import effects_of_function
 from keepset.core.fingerprint.ignore import SEPARATOR, Ignore
+from keepset.core.fingerprint.library_files import file_spot
 from keepset.core.fingerprint.origin import is_library_class, library_of
 from keepset.core.fingerprint.stand_ins import Made
 from keepset.core.fingerprint.targets import Bindings, Targets
@@ -50,10 +51,18 @@ _NEXT_TO_LISTED = (
     "ks.Dataset.list_files too, and zip the two"
 )
 
+_NAMED_FILES = (
+    "the files that it names count by their names and not by their content; name them with "
+    "ks.Dataset.list_files and open them in a function behind it, or pass fingerprint=... and "
+    "change it whenever the files do"
+)
+
 
 def blind_spots(root: Vertex, vertices: list[Vertex], ignore: Ignore | None) -> tuple[Blind, ...]:
     """What the functions that ``root`` runs cannot be compared by, without what is ignored."""
-    found = dict.fromkeys([*_Search(root).run(), *_generators(vertices), *_plans(vertices)])
+    found = dict.fromkeys(
+        [*_Search(root).run(), *_generators(vertices), *_plans(vertices), *_files(vertices)]
+    )
     if ignore is None:
         return tuple(found)
     return tuple(
@@ -81,6 +90,14 @@ def _plans(vertices: list[Vertex]) -> Iterator[Blind]:
                 "the files and functions behind it do not count; collect it before the pipeline"
             )
             yield Blind(vertex.label, above.path, "file", "", remedy)
+
+
+def _files(vertices: list[Vertex]) -> Iterator[Blind]:
+    """Data sets of libraries that read a file for each element."""
+    for vertex in vertices:
+        spot = file_spot(vertex)
+        if spot is not None:
+            yield Blind(spot.label, vertex.path, "file", CONSTANT, _NAMED_FILES)
 
 
 class _Search:
