@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import io
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from types import FunctionType
@@ -44,6 +45,8 @@ _WHY = {
     "clock": "each pass gives other elements; read the time before the pipeline is built",
 }
 _PLANS = {("polars", "LazyFrame"), ("pyarrow", "FileSystemDataset"), ("pyarrow", "UnionDataset")}
+# The name of a function in a text of OmegaConf.
+_RESOLVED = re.compile(r"\$\{\s*([\w.]+)\s*:")
 # As many values of one argument are looked at.
 _MOST_PASSED = 20
 _NEXT_TO_LISTED = (
@@ -60,8 +63,9 @@ _NAMED_FILES = (
 
 def blind_spots(root: Vertex, vertices: list[Vertex], ignore: Ignore | None) -> tuple[Blind, ...]:
     """What the functions that ``root`` runs cannot be compared by, without what is ignored."""
+    held = (_generators, _plans, _files, _resolvers)
     found = dict.fromkeys(
-        [*_Search(root).run(), *_generators(vertices), *_plans(vertices), *_files(vertices)]
+        [*_Search(root).run(), *(each for find in held for each in find(vertices))]
     )
     if ignore is None:
         return tuple(found)
@@ -98,6 +102,33 @@ def _files(vertices: list[Vertex]) -> Iterator[Blind]:
         spot = file_spot(vertex)
         if spot is not None:
             yield Blind(spot.label, vertex.path, "file", CONSTANT, _NAMED_FILES)
+
+
+def _resolvers(vertices: list[Vertex]) -> Iterator[Blind]:
+    """Texts in a configuration of OmegaConf that functions make into values: ``${scale:2}``."""
+    for vertex in vertices:
+        if library_of(type(vertex.value)) != "omegaconf":
+            continue
+        for part, _ in vertex.edges:
+            for name in _RESOLVED.findall(part.value) if isinstance(part.value, str) else ():
+                if name.startswith("oc.") and name != "oc.env":
+                    continue  # they take what is in the configuration
+                kind = "environment" if name == "oc.env" else "code"
+                remedy = (
+                    "what it gives does not count; take the plain values before the pipeline is "
+                    "built, OmegaConf.to_container(config, resolve=True)"
+                )
+                yield Blind(f"resolver {name}", _outermost(vertex).path, kind, "", remedy)
+
+
+def _outermost(vertex: Vertex) -> Vertex:
+    """The configuration that a part of one belongs to."""
+    while vertex.parent is not None and "omegaconf" in (
+        library_of(type(vertex.parent.value)),
+        library_of(type(vertex.parent.parent.value)) if vertex.parent.parent else "",
+    ):
+        vertex = vertex.parent
+    return vertex
 
 
 class _Search:
