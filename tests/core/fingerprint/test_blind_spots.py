@@ -614,3 +614,41 @@ def test_a_partial_that_holds_itself_has_an_end(steps: int) -> None:
     first.__setstate__((last, (1,), {}, {}))  # type: ignore[attr-defined]
     assert fingerprint_of_value(lambda x: x + (first is not None)).blind == ()
     assert list(ks.Dataset.range(1).map(lambda x: x + (first is not None))) == [1]
+
+
+OMEGACONF = """
+    class AnyNode:
+        def __init__(self, value): self._val = value
+
+    class DictConfig:
+        def __init__(self, content):
+            self._content = {
+                name: DictConfig(each) if isinstance(each, dict) else AnyNode(each)
+                for name, each in content.items()
+            }
+"""
+
+
+def test_functions_that_a_configuration_names_are_reported(
+    install: Callable[[str, str], ModuleType], tmp_path: Path
+) -> None:
+    make = install("omegaconf", OMEGACONF).DictConfig
+    config = make({"model": {"size": "${scale:2}", "same": "${model.size}"}, "n": "${oc.decode:3}"})
+
+    def reported(**options: Any) -> list[str]:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            ks.Dataset.range(3).map(lambda x: (x, config)[:1]).snapshot(tmp_path, **options)
+        return [str(each.message) for each in caught]
+
+    [said] = reported()
+    assert "function > captured config uses resolver scale, which the fingerprint" in said
+    assert reported(ignore=["resolver scale"]) == []
+
+
+def test_a_variable_of_the_environment_in_a_configuration_is_reported(
+    install: Callable[[str, str], ModuleType], tmp_path: Path
+) -> None:
+    config = install("omegaconf", OMEGACONF).DictConfig({"home": "${oc.env:HOME}"})
+    with pytest.warns(UserWarning, match=r"uses resolver oc\.env"):
+        ks.Dataset.range(3).map(lambda x: (x, config)[:1]).snapshot(tmp_path)

@@ -63,10 +63,9 @@ _NAMED_FILES = (
 
 def blind_spots(root: Vertex, vertices: list[Vertex], ignore: Ignore | None) -> tuple[Blind, ...]:
     """What the functions that ``root`` runs cannot be compared by, without what is ignored."""
-    held = (_generators, _plans, _files, _resolvers)
-    found = dict.fromkeys(
-        [*_Search(root).run(), *(each for find in held for each in find(vertices))]
-    )
+    finds = (_generators, _plans, _files, _resolvers)
+    held = (each for find in finds for each in find(vertices))
+    found = dict.fromkeys([*_Search(root).run(), *held])
     if ignore is None:
         return tuple(found)
     return tuple(
