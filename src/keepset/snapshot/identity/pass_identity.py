@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import errno
 import weakref
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from keepset.core.fingerprint import (
     Difference,
@@ -43,6 +43,8 @@ from keepset.snapshot.identity.unfilled_state import (
 from keepset.snapshot.reading.neighbours import read_neighbours
 from keepset.snapshot.reading.opening import fingerprints_at
 from keepset.storage import Store
+
+T = TypeVar("T")
 
 # A walk meets a container that another thread changes at that moment: it is repeated.
 _TRIES: Final = 5
@@ -420,7 +422,7 @@ class PassIdentity:
         """
         if self._begun is None or was_replayed(self._begun.facts):
             return {}
-        found, self._awaited = self._stage.unfilled()
+        found, self._awaited = _undisturbed(self._stage.unfilled)
         return found
 
     def wrongly_filled(self) -> Mapping[Any, Unfilled]:
@@ -460,16 +462,25 @@ class PassIdentity:
 
     def _taken(self, moment: Moment, *, again: bool = False, spelled_out: bool = True) -> Identity:
         looks = self._stage.looks
-        for left in reversed(range(_TRIES)):
-            try:
-                with moment, self._caches.finding():
-                    return self._stage.identify(
-                        looks.of_local_files() if again else looks, spelled_out=spelled_out
-                    )
-            except RuntimeError as error:
-                if not left or not _is_disturbance(error):
-                    raise
-        raise AssertionError("unreachable")
+
+        def identify() -> Identity:
+            with moment, self._caches.finding():
+                return self._stage.identify(
+                    looks.of_local_files() if again else looks, spelled_out=spelled_out
+                )
+
+        return _undisturbed(identify)
+
+
+def _undisturbed(look: Callable[[], T]) -> T:
+    """What a walk finds, which is repeated where another thread changes a container meanwhile."""
+    for _ in range(_TRIES - 1):
+        try:
+            return look()
+        except RuntimeError as error:
+            if not _is_disturbance(error):
+                raise
+    return look()
 
 
 def _is_disturbance(error: RuntimeError) -> bool:
