@@ -44,6 +44,8 @@ HIDDEN = _words("""
     pass_word session_id sessionid sessid PHPSESSID SAS account_sas github_pat databricks_pat
     passkey totp_seed seed_phrase mnemonic recovery_code APIkey hftoken openaikey githubtoken
     mytoken telegram_token npm_token signed_url subscription_key
+    salt SALT HASH_SALT passwordSalt pepper PEPPER password_pepper login LOGIN db_login ADMIN_LOGIN
+    pin PIN card_pin user_pin access_code unlockCode pairing_code
 """)
 
 # Of these, numbers are hidden as well.
@@ -59,7 +61,7 @@ COUNTS = _words("""
 """)
 
 # Of these, only what looks random is hidden.
-VAGUE = _words("tokens KEYS PAT all_keys my_pat signature")
+VAGUE = _words("tokens KEYS PAT all_keys my_pat signature nonce request_nonce")
 _RANDOM = "Zq7xWv3TnB9kLm2Rt5"
 
 SHOWN = _words("""
@@ -72,7 +74,10 @@ SHOWN = _words("""
     token_dim token_embedding token_level key_dim key_signature music_key minor_key piano_key
     mode_key cookie_dough KEYS pattern path pat url urls image_url session sessions
     seed seeds code codes phrase string conn database pathlib rng_key attention_key KeyError
-    token_pattern
+    token_pattern salt_and_pepper salt_pepper saltpepper bell_peppers basalt desalt pepperoni
+    last_login login_url login_count login_page first_login pin_memory pinned spin bowling_pin
+    pins_of_row
+    zip_code country_code error_code encode decode label_salt unicode opcode announce
 """)
 
 
@@ -711,3 +716,49 @@ def test_a_secret_that_is_written_with_escapes_is_found_in_a_source() -> None:
 @pytest.mark.parametrize("name", [*HIDDEN, "storage_options", "clientKwargs"])
 def test_a_source_with_the_name_of_a_secret_is_looked_at(name: str) -> None:
     assert "Zq" not in masked_source(f"lambda x: call({{{name!r}: 'Zq-1'}})").text
+
+
+_KEY = "Zq81hsAbcGhT55sk29ab"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        f"def f(x): return Client({_KEY!r})(x)",
+        f"def f(x): return clients.Client({_KEY!r}, 3)(x)",
+        f"def f(x): return x if name(x) == {_KEY!r} else 0",
+        f"def f(x): return {_KEY!r} != x",
+        f"def f(x): return name(x) == {_KEY.encode()!r}",
+        f"def f(x):\n    '''Call it with {_KEY}.'''\n    return x",
+        f"def f(x):\n    class A:\n        '''{_KEY}'''\n    return A()",
+        "def f(x):\n    LOGIN = ('bob', 'FoggyCat79218')\n    return connect(*LOGIN)",
+        "def f(x): return connect(login=['bob', 'FoggyCat79218'])",
+    ],
+)
+def test_a_literal_that_looks_like_a_key_is_hidden(source: str) -> None:
+    shown = masked_source(source).text
+    assert _KEY not in shown
+    assert "FoggyCat" not in shown
+    assert "<secret sha256:" in shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "9e107d9d372bb6826bd81d3542a419d6",  # a digest, which files are compared with
+        "123e4567-e89b-12d3-a456-426614174000",
+        "ImageNetTrain2012",
+        "AverageMeterOfAccuracy",
+        "efficientnet_b0_224x224",
+        "abcdefghijklmnopqrstuvwxyz",
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789",
+    ],
+)
+def test_digests_and_names_stay_readable(text: str) -> None:
+    for source in (f"def f(x): return x == {text!r}", f"def f(x): return Model({text!r})(x)"):
+        assert masked_source(source).text == source
+
+
+def test_the_texts_in_a_tuple_of_a_login_are_hidden() -> None:
+    shown = Mask().value(("bob", "FoggyCat79218"), strength_of_name("LOGIN"))
+    assert shown == ("bob", placeholder("FoggyCat79218"))

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from keepset.core.chunk import EMPTY, Chunk, concat
 from keepset.core.dtypes import Array
+from keepset.errors import StateError
 
 State: TypeAlias = dict[str, Any]
 Lookup: TypeAlias = Callable[[Array], Chunk]
@@ -56,6 +57,22 @@ class Cursor(ABC):
 
     def close(self) -> None:
         """Let go of files and threads of this cursor alone; the run closes what is shared."""
+
+
+def skip_to_place(cursor: Cursor, count: int) -> int:
+    """Pass over the elements before the place of a state, which were there when it was taken.
+
+    Raises:
+        StateError: There are fewer of them now.
+    """
+    skipped = cursor.skip(count)
+    if skipped < count:
+        raise StateError(
+            f"the source ends before the place of this state: {count:,} elements were read here "
+            f"when it was taken, and there are {skipped:,} now; build the dataset as it was when "
+            "the state was taken, or begin anew"
+        )
+    return skipped
 
 
 class Standstill:
@@ -200,7 +217,7 @@ class Marked:
         self.cursor.restore(state["at"])
         self._mark, self._since, self._marked_at = state["at"], 0, 0.0
         if state["skip"]:
-            self._since = self.cursor.skip(state["skip"])
+            self._since = skip_to_place(self.cursor, state["skip"])
 
     def close(self) -> None:
         self.cursor.close()

@@ -52,6 +52,16 @@ def after_sessions(action: Callable[[], None]) -> Callable[[], None]:
     return action
 
 
+# What looks at each pipeline before a pass over it begins.
+_before_passes: list[Callable[[Node], None]] = []
+
+
+def before_passes(action: Callable[[Node], None]) -> Callable[[Node], None]:
+    """Call ``action`` with the last stage of each pipeline that is iterated, before it is."""
+    _before_passes.append(action)
+    return action
+
+
 def _leave_to_parent() -> None:
     """A child of a fork has none of its parent's threads, and its workers are not the child's."""
     for session in list(_open_sessions):
@@ -363,6 +373,8 @@ def start(
         draws: Those of a pass that is being resumed.
         handed: What the stages' ``begin_pass`` returned in the process that began the pass.
     """
+    for look_at in _before_passes:
+        look_at(root)
     return Run(Session(root, draws, handed=handed))
 
 

@@ -6,15 +6,21 @@ compute is compared by the stages that store elements, which have a fingerprint.
 
 from __future__ import annotations
 
+import os
 import zlib
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 from keepset.core.node import Node
 from keepset.errors import StateError
 
 _LONGEST_KINDS: Final = 500
 _LONGEST_WORKERS: Final = 100
+_MOST_LISTS: Final = 100
+# How many files a stage lists, and which; listed once for a stage.
+_listed: WeakKeyDictionary[Node, list[int]] = WeakKeyDictionary()
 
 
 def outline_of(root: Node) -> dict[str, Any]:
@@ -31,8 +37,31 @@ def outline_of(root: Node) -> dict[str, Any]:
         "batch_sizes": [size for size in sizes if isinstance(size, int)],
         "buffer_sizes": [size for size in buffers if isinstance(size, int)],
         "length": root.cardinality(),
+        "files": [_files(node) for node in nodes if node.file_names is not None][:_MOST_LISTS],
         "workers": workers if len(workers) <= _LONGEST_WORKERS else "",
     }
+
+
+def _files(node: Node) -> list[int]:
+    """The number of files that a stage lists, and a checksum of their names below one folder."""
+    if node not in _listed:
+        names = [os.fsencode(name) for name in node.file_names or ()]
+        _listed[node] = [len(names), zlib.crc32(b"\0".join(_below_one_folder(names)))]
+    return _listed[node]
+
+
+def _below_one_folder(names: Sequence[bytes]) -> list[bytes]:
+    """The names without the folder that all are in: the data may have moved as a whole."""
+    if not names:
+        return []
+    # What the first and the last in order have in common, all have.
+    first, last = (name.split(b"/")[:-1] for name in (min(names), max(names)))
+    start = 0
+    for one, other in zip(first, last, strict=False):
+        if one != other:
+            break
+        start += len(one) + 1
+    return [name[start:] for name in names]
 
 
 def _workers(node: Any) -> str:
@@ -68,6 +97,13 @@ def check_outline(root: Node, stored: Any) -> None:
             f"this state was taken with shuffle buffers of {_sizes(stored.get('buffer_sizes'))}, "
             f"and the pipeline now has some of {_sizes(now['buffer_sizes'])}: the order is another "
             "one; build the dataset as it was when the state was taken"
+        )
+    files = stored.get("files", now["files"])  # states of older versions do not say
+    if files != now["files"]:
+        raise StateError(
+            f"this state was taken of a list of {_counts(files)} files, and list_files now finds "
+            f"{_counts(now['files'])}{_same_number(files, now['files'])}: a position is another "
+            "file; list those that were there when the state was taken, or begin anew"
         )
     # A length that is unknown says nothing: it may be known by now.
     lengths = stored.get("length"), now["length"]
@@ -110,6 +146,15 @@ def other_workers(error: Exception | None = None) -> StateError:
         "pass num_parallel_calls (1 is enough) where it was passed when the state was taken, and "
         f"leave it out where it was not{seen}"
     )
+
+
+def _counts(files: Any) -> str:
+    is_known = isinstance(files, list) and all(isinstance(each, list) and each for each in files)
+    return ", ".join(f"{each[0]:,}" for each in files) if is_known and files else "no"
+
+
+def _same_number(old: Any, new: Any) -> str:
+    return " with other names" if _counts(old) == _counts(new) else ""
 
 
 def _sizes(sizes: Any) -> str:

@@ -19,6 +19,10 @@ LARGEST_NUMBER = 99_999_999
 KINDS = ("append", "complete", "reset", "replace", "repair", "fence")
 # Those that say all there is to know: nothing before them is needed.
 SELF_CONTAINED = ("complete", "reset", "replace", "repair")
+# What a commit says of the pipeline that made the elements; one that takes its place says it again.
+ABOUT_PIPELINE = (
+    *("draws", "fingerprint", "facts", "aliases", "moved", "lineage", "recipe", "no_recipe"),
+)
 _LATEST_S = 253_402_300_800.0  # the year 10000, which no calendar here can show
 _WRITER = {
     "keepset": __version__,

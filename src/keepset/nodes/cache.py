@@ -18,7 +18,7 @@ from uuid import uuid4
 from weakref import WeakKeyDictionary, finalize
 
 from keepset.core.chunk import EMPTY, Chunk, concat
-from keepset.core.cursor import Cursor, State
+from keepset.core.cursor import Cursor, State, skip_to_place
 from keepset.core.node import Node, stage
 from keepset.core.parameter import parameter, upstream
 from keepset.core.run import Run
@@ -239,7 +239,7 @@ class _CacheCursor(Cursor):
             self._mode = self._first_pass(state["origin"], None)
             self._mode.restore(state)
         else:
-            self.skip(state["given"])
+            skip_to_place(self, state["given"])
 
     def close(self) -> None:
         if self._mode is not None:

@@ -15,7 +15,7 @@ from keepset.core.cached import cached_property
 from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.column import Column, own_leaf
 from keepset.core.conform import conformer
-from keepset.core.cursor import Cursor, State
+from keepset.core.cursor import Cursor, State, skip_to_place
 from keepset.core.dtypes import PLAIN_SCALARS, Array, StringType, string
 from keepset.core.element import to_element
 from keepset.core.jagged import Jagged
@@ -232,7 +232,7 @@ class _GeneratorCursor(Cursor):
         if state["failed"]:
             self._values, self._read, self._has_failed = iter(()), state["read"], True
         else:
-            self.skip(state["read"])
+            skip_to_place(self, state["read"])
 
     def close(self) -> None:
         close = getattr(self._generator, "close", None)

@@ -17,7 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from keepset.core.chunk import EMPTY, Chunk, concat
-from keepset.core.cursor import Cursor, State
+from keepset.core.cursor import Cursor, State, skip_to_place
 from keepset.core.record import mutable_record, record
 from keepset.core.run import Run
 from keepset.core.state_outline import other_workers
@@ -258,7 +258,7 @@ class ParallelCursor(Cursor):
             # Positions count other things: rows of a loop, or of groups in an order of their own.
             raise other_workers()
         self._parent.restore(state["parent"])
-        self._parent.skip(state["skip"])
+        skip_to_place(self._parent, state["skip"])
         self._position = state["position"]
         if self._journal is None:
             return

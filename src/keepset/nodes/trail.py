@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from keepset.core.chunk import EMPTY, Chunk, concat
-from keepset.core.cursor import Cursor, Standstill, State
+from keepset.core.cursor import Cursor, Standstill, State, skip_to_place
 
 # A place is noted at most this often, so that noting it costs under one per cent.
 _NOTE_INTERVAL_S = 0.001
@@ -136,7 +136,7 @@ class Trail:
         self._ahead = state["position"] - state["skip"]
         self._note()
         if state["skip"]:
-            self._ahead += self._cursor.skip(state["skip"])
+            self._ahead += skip_to_place(self._cursor, state["skip"])
 
     def close(self) -> None:
         self._cursor.close()

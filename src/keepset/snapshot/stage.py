@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import field
 from numbers import Real
@@ -35,6 +35,14 @@ from keepset.nodes.nested import Nested, open_nested
 from keepset.snapshot.empty_hit import warn_of_empty_hit
 from keepset.snapshot.identity.pass_identity import PassIdentity
 from keepset.snapshot.identity.pipeline_identity import Identity, Looks, identify, uses_state_of
+from keepset.snapshot.identity.unfilled_state import (
+    Unfilled,
+    is_any_unfilled,
+    unfilled_reached,
+    warn_of_pass,
+    warn_unfilled,
+    was_replayed,
+)
 from keepset.snapshot.reading.in_order import Reading, open_reading
 from keepset.snapshot.reading.kept import Kept
 from keepset.snapshot.reading.opening import Location
@@ -145,6 +153,20 @@ class SnapshotStage(Node):
     def snapshots_before(self) -> list[SnapshotStage]:
         """The stages of this kind before this one, as far as no function opens them."""
         return [node for node in self.parent.walk() if isinstance(node, SnapshotStage)]
+
+    def unfilled(self) -> tuple[Mapping[Any, Unfilled], Mapping[Any, Unfilled]]:
+        """What replays have left as it was and the functions before use."""
+        if not is_any_unfilled():
+            return {}, {}
+        replayed = {
+            each
+            for inner in self.snapshots_before()
+            if inner.fingerprint is None and was_replayed(inner.identify(spelled_out=False).facts)
+            for each in inner.walk()
+        }
+        nodes = [node for node in self.parent.walk() if node not in replayed]
+        shards = [] if self.shard_func is None else [("shard_func", self.shard_func)]
+        return unfilled_reached(nodes, shards, self.ignore)
 
     def begin_pass(self) -> PassIdentity:
         return PassIdentity(self)
@@ -306,6 +328,8 @@ class _SnapshotCursor(Cursor):
             )
             return self._compute_all()
         state = self._go_to_place()
+        if self._uses_unfilled_state(state):
+            return self._compute_all()
         self._starts_over = mode == "write" and not state.is_empty
         if state.is_empty and _log.isEnabledFor(logging.INFO):
             self._beginning().say_miss()
@@ -344,6 +368,15 @@ class _SnapshotCursor(Cursor):
                 warn_of_empty_hit(self._store.url)
         self._read_version(state.version)
         return None
+
+    def _uses_unfilled_state(self, state: LogState) -> bool:
+        """Whether elements would be stored that functions compute from state left unfilled."""
+        if not is_any_unfilled():
+            return False
+        found = self._begun().unfilled()
+        is_replayed = state.version is not None and self._node.mode != "write"
+        warn_unfilled(found, self._node.title, is_replayed=is_replayed)
+        return bool(found) and not is_replayed and self._node.mode != "read"
 
     def _fills_state_for_later_stages(self) -> bool:
         """Whether a replay would leave out what later stages of an outer snapshot need.
@@ -401,6 +434,8 @@ class _SnapshotCursor(Cursor):
             opened.clear()
             opened[place] = kept
         self._kept, self._follows = kept, None
+        self._begun().note_replay(version.commit.body.get("moved"), self._store.url)
+        warn_of_pass(self._run.session.outermost.root)
         node = self._node
         # Whoever has begun to give elements in their order goes on with that.
         if node.reader is not None and not self._position:

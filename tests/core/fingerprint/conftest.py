@@ -44,3 +44,25 @@ def load(tmp_path: Path) -> Iterator[Callable[..., ModuleType]]:
 def digest(load: Callable[..., ModuleType]) -> Callable[[str], str]:
     """The fingerprint of what a module calls ``f``."""
     return lambda source: fingerprint_of_value(load(source).f).digest
+
+
+@pytest.fixture
+def install(tmp_path: Path) -> Iterator[Callable[[str, str], ModuleType]]:
+    """Import a module as one of a library."""
+    names: set[str] = set()
+
+    def install(name: str, source: str) -> ModuleType:
+        path = tmp_path / "site-packages" / f"{name}.py"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(textwrap.dedent(source))
+        spec = importlib.util.spec_from_file_location(name, path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = sys.modules[name] = importlib.util.module_from_spec(spec)
+        names.add(name)
+        spec.loader.exec_module(module)
+        return module
+
+    yield install
+    for name in names:
+        del sys.modules[name]

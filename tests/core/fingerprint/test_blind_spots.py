@@ -32,6 +32,54 @@ SPOTS = {
         "code",
         "",
     ),
+    "resolve_name": (
+        "import pkgutil\ndef f(x): return pkgutil.resolve_name('operations:g')(x)",
+        "call pkgutil.resolve_name",
+        "code",
+        "",
+    ),
+    "instantiate": (
+        "def f(x):\n    from hydra.utils import instantiate\n    return instantiate({'_target_': 'operations.g'})(x)",
+        "call hydra.utils.instantiate",
+        "code",
+        "",
+    ),
+    "get_method": (
+        "def f(x):\n    import hydra.utils\n    return hydra.utils.get_method('operations.g')(x)",
+        "call hydra.utils.get_method",
+        "code",
+        "",
+    ),
+    "a module of a file": (
+        "import importlib.util\ndef f(x): return importlib.util.spec_from_file_location('g', 'g.py')",
+        "call importlib.util.spec_from_file_location",
+        "code",
+        "",
+    ),
+    "path that an object made here holds": (
+        "from pathlib import Path\nclass Rows:\n    def __init__(s, p): s.p = Path(p)\n    def read(s): return s.p.open().read()\ndef f(x): return Rows('k.txt').read()",
+        "call Path.open",
+        "file",
+        "constant",
+    ),
+    "path that an object made here is given": (
+        "from pathlib import Path\nclass Rows:\n    def __init__(s, p): s.p = p\n    def __iter__(s): return iter(s.p.read_text())\ndef f(x): return list(Rows(Path('k.txt')))",
+        "call Path.read_text",
+        "file",
+        "constant",
+    ),
+    "path that an object of a base class holds": (
+        "from pathlib import Path\nclass Base:\n    def __init__(s, p): s.p = Path(p)\nclass Rows(Base):\n    def read(s): return s.p.open().read()\ndef f(x): return Rows('k.txt').read()",
+        "call Path.open",
+        "file",
+        "constant",
+    ),
+    "path that an object of a class made here holds": (
+        "from pathlib import Path\ndef f(x):\n    class Rows:\n        def read(s): return s.p.open().read()\n        def __init__(s, p): s.p = Path(p)\n    return Rows('k.txt').read()",
+        "call Path.open",
+        "file",
+        "derived",
+    ),
     "open of a text": ("def f(x): return open('a.txt').read()", "call open", "file", "constant"),
     "open of a global": (
         "P = 'a.txt'\ndef f(x):\n    with open(P) as g: return g.read()",
@@ -566,3 +614,41 @@ def test_a_partial_that_holds_itself_has_an_end(steps: int) -> None:
     first.__setstate__((last, (1,), {}, {}))  # type: ignore[attr-defined]
     assert fingerprint_of_value(lambda x: x + (first is not None)).blind == ()
     assert list(ks.Dataset.range(1).map(lambda x: x + (first is not None))) == [1]
+
+
+OMEGACONF = """
+    class AnyNode:
+        def __init__(self, value): self._val = value
+
+    class DictConfig:
+        def __init__(self, content):
+            self._content = {
+                name: DictConfig(each) if isinstance(each, dict) else AnyNode(each)
+                for name, each in content.items()
+            }
+"""
+
+
+def test_functions_that_a_configuration_names_are_reported(
+    install: Callable[[str, str], ModuleType], tmp_path: Path
+) -> None:
+    make = install("omegaconf", OMEGACONF).DictConfig
+    config = make({"model": {"size": "${scale:2}", "same": "${model.size}"}, "n": "${oc.decode:3}"})
+
+    def reported(**options: Any) -> list[str]:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            ks.Dataset.range(3).map(lambda x: (x, config)[:1]).snapshot(tmp_path, **options)
+        return [str(each.message) for each in caught]
+
+    [said] = reported()
+    assert "function > captured config uses resolver scale, which the fingerprint" in said
+    assert reported(ignore=["resolver scale"]) == []
+
+
+def test_a_variable_of_the_environment_in_a_configuration_is_reported(
+    install: Callable[[str, str], ModuleType], tmp_path: Path
+) -> None:
+    config = install("omegaconf", OMEGACONF).DictConfig({"home": "${oc.env:HOME}"})
+    with pytest.warns(UserWarning, match=r"uses resolver oc\.env"):
+        ks.Dataset.range(3).map(lambda x: (x, config)[:1]).snapshot(tmp_path)

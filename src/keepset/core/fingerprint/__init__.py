@@ -20,6 +20,7 @@ from keepset.core.fingerprint.moment import Moment, once
 from keepset.core.fingerprint.value import (
     fingerprint_of_value,
     fingerprints_of_values,
+    places_reached,
     reaches_what_is_written,
 )
 
@@ -43,6 +44,7 @@ __all__ = [
     "moving_path",
     "note_made_so_far",
     "once",
+    "places_reached",
     "reaches_what_is_written",
     "while_pass_runs",
 ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import io
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from types import FunctionType
@@ -28,6 +29,7 @@ from keepset.core.fingerprint.effects import ANY_KEY, Call, Effects, in_order
 from keepset.core.fingerprint.file_arguments import CONSTANT, DERIVED, ELEMENT, FileArguments
 from keepset.core.fingerprint.functions import effects_of_function
 from keepset.core.fingerprint.ignore import SEPARATOR, Ignore
+from keepset.core.fingerprint.library_files import file_spot
 from keepset.core.fingerprint.origin import is_library_class, library_of
 from keepset.core.fingerprint.stand_ins import Made
 from keepset.core.fingerprint.targets import Bindings, Targets
@@ -43,6 +45,8 @@ _WHY = {
     "clock": "each pass gives other elements; read the time before the pipeline is built",
 }
 _PLANS = {("polars", "LazyFrame"), ("pyarrow", "FileSystemDataset"), ("pyarrow", "UnionDataset")}
+# The name of a function in a text of OmegaConf.
+_RESOLVED = re.compile(r"\$\{\s*([\w.]+)\s*:")
 # As many values of one argument are looked at.
 _MOST_PASSED = 20
 _NEXT_TO_LISTED = (
@@ -50,10 +54,18 @@ _NEXT_TO_LISTED = (
     "ks.Dataset.list_files too, and zip the two"
 )
 
+_NAMED_FILES = (
+    "the files that it names count by their names and not by their content; name them with "
+    "ks.Dataset.list_files and open them in a function behind it, or pass fingerprint=... and "
+    "change it whenever the files do"
+)
+
 
 def blind_spots(root: Vertex, vertices: list[Vertex], ignore: Ignore | None) -> tuple[Blind, ...]:
     """What the functions that ``root`` runs cannot be compared by, without what is ignored."""
-    found = dict.fromkeys([*_Search(root).run(), *_generators(vertices), *_plans(vertices)])
+    finds = (_generators, _plans, _files, _resolvers)
+    held = (each for find in finds for each in find(vertices))
+    found = dict.fromkeys([*_Search(root).run(), *held])
     if ignore is None:
         return tuple(found)
     return tuple(
@@ -83,6 +95,41 @@ def _plans(vertices: list[Vertex]) -> Iterator[Blind]:
             yield Blind(vertex.label, above.path, "file", "", remedy)
 
 
+def _files(vertices: list[Vertex]) -> Iterator[Blind]:
+    """Data sets of libraries that read a file for each element."""
+    for vertex in vertices:
+        spot = file_spot(vertex)
+        if spot is not None:
+            yield Blind(spot.label, vertex.path, "file", CONSTANT, _NAMED_FILES)
+
+
+def _resolvers(vertices: list[Vertex]) -> Iterator[Blind]:
+    """Texts in a configuration of OmegaConf that functions make into values: ``${scale:2}``."""
+    for vertex in vertices:
+        if library_of(type(vertex.value)) != "omegaconf":
+            continue
+        for part, _ in vertex.edges:
+            for name in _RESOLVED.findall(part.value) if isinstance(part.value, str) else ():
+                if name.startswith("oc.") and name != "oc.env":
+                    continue  # they take what is in the configuration
+                kind = "environment" if name == "oc.env" else "code"
+                remedy = (
+                    "what it gives does not count; take the plain values before the pipeline is "
+                    "built, OmegaConf.to_container(config, resolve=True)"
+                )
+                yield Blind(f"resolver {name}", _outermost(vertex).path, kind, "", remedy)
+
+
+def _outermost(vertex: Vertex) -> Vertex:
+    """The configuration that a part of one belongs to."""
+    while vertex.parent is not None and "omegaconf" in (
+        library_of(type(vertex.parent.value)),
+        library_of(type(vertex.parent.parent.value)) if vertex.parent.parent else "",
+    ):
+        vertex = vertex.parent
+    return vertex
+
+
 class _Search:
     def __init__(self, root: Vertex) -> None:
         self._targets = Targets(effects_of_function)
@@ -95,12 +142,14 @@ class _Search:
             and vertex.sketch.kind == "function"
             and (vertex.value.__name__ not in MAKING or vertex.parent in made)
         ]
+        self._made = {vertex.value for vertex in made}
         self._instances = self._find_instances()
         self._owners: dict[int, str] = {}
         self._bindings: dict[int, Bindings] = {}
         self._bind_methods()
         functions = [vertex.value for vertex in self._functions]
         self._bind_arguments(functions)
+        self._targets.arguments_of = self._bound
         self._files = FileArguments(
             functions, self._owners, effects_of_function, self._targets, self._bound
         )
@@ -151,6 +200,8 @@ class _Search:
                     if effects is not None and effects.parameters:
                         self._owners[id(function)] = effects.parameters[0]
                         objects = self._instances.get(vertex.value, [])
+                        if vertex.value in self._made:
+                            objects = [*objects, Made(vertex.value)]
                         given = [vertex.value] if owner == "class" else objects
                         self._bindings[id(function)] = self._targets.bound(function, [given])
 

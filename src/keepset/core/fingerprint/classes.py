@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from keepset.core.fingerprint.class_attributes import has_class_attribute
 from keepset.core.fingerprint.extensions import extension_of
 from keepset.core.fingerprint.introspection import annotations_of, counts
+from keepset.core.fingerprint.opaque_objects import compiled_class_sketch
 from keepset.core.fingerprint.origin import (
     function_behind,
     is_library_class,
@@ -86,6 +87,8 @@ def class_sketch(value: Any) -> Sketch | None:
     """The sketch of a class; None for everything else."""
     if not isinstance(value, type):
         return None
+    if (compiled := compiled_class_sketch(value)) is not None:
+        return compiled
     if is_library_class(value):
         name = f"{value.__module__}.{value.__qualname__}"
         return Sketch("library class", name, name.encode(), library=library_of(value))

@@ -108,6 +108,9 @@ class _Analysis:
         self._ever: dict[int, _Env] = {}
         self._nested: dict[int, FunctionNode] = {}
         self._moves_captured = False
+        # What attributes are set to: of what is from outside, and of objects made here.
+        self._stores: dict[tuple[Path, str], _Value] = {}
+        self._stored: _Env = {}
 
     def effects(self) -> Effects:
         names = parameters(self._node)
@@ -117,7 +120,8 @@ class _Analysis:
             self._calls.clear()  # each round knows more of what nested functions are given
             given = {name: _Value([(("param", name), ())], frozenset({name})) for name in names}
             returns = self._function(self._node, None, given)
-            found = len(self._writes) + len(self._calls) + sum(map(len, self._given.values()))
+            found = len(self._writes) + len(self._calls) + len(self._stored)
+            found += sum(map(len, self._given.values()))
             if found == known or not self._nested:
                 break
             known = found
@@ -129,6 +133,7 @@ class _Analysis:
             tuple(self._calls),
             returns.paths,
             frozenset(self._uses),
+            tuple((*place, value.paths) for place, value in self._stores.items()),
             returns_plain(self._node),
             self._moves_captured and bool(returns.functions),
         )
@@ -291,7 +296,9 @@ class _Analysis:
             case ast.Name(id=name):
                 self._bind(name, value, scope, env)
             case ast.Attribute(value=base, attr=name):
-                self._write("attr", self._eval(base, scope, env), name)
+                owner = self._eval(base, scope, env)
+                self._write("attr", owner, name)
+                self._store_attribute(owner, name, value)
             case ast.Subscript(value=base, slice=index):
                 self._eval(index, scope, env)
                 self._write("item", self._eval(base, scope, env), _key(index))
@@ -300,6 +307,13 @@ class _Analysis:
             case ast.Tuple(elts=items) | ast.List(elts=items):
                 for item, part in zip(items, _parts(items, value), strict=True):
                     self._store(item, part, scope, env)
+
+    def _store_attribute(self, owner: _Value, name: str, value: _Value) -> None:
+        """Note what an attribute is set to; those of objects made here are known by name alone."""
+        if not owner.paths:
+            self._stored[name] = self._stored.get(name, _Value()) | value
+        for path in in_order(owner.paths):
+            self._stores[path, name] = self._stores.get((path, name), _Value()) | value
 
     def _delete(self, target: ast.expr, scope: _Scope, env: _Env) -> None:
         if isinstance(target, ast.Subscript):
@@ -508,6 +522,8 @@ class _Analysis:
         self._write("method", base, name, keys)
         value = base.step("view") if name in ("T", "real", "imag", "flat", "data") else _Value()
         value |= base.step("attr", name)
+        if not base.paths:
+            value |= self._stored.get(name, _Value())
         self._uses |= {path for path in value.paths if path[0][0] in ("global", "free", "import")}
         return _Value(value.paths, base.depends, is_captured=base.is_captured)
 

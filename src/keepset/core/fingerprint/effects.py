@@ -70,6 +70,7 @@ class Effects:
         calls: What it calls.
         returns: Where what it returns comes from.
         uses: All names from outside that it uses, with their attributes.
+        stores: What it sets attributes to: of what, by which name, and where that comes from.
         returns_plain: Whether it returns nothing but numbers and texts, if it is given no others.
         returns_state: Whether it returns functions that change what it made for them.
     """
@@ -79,6 +80,7 @@ class Effects:
     calls: tuple[Call, ...] = ()
     returns: Paths = _NONE
     uses: Paths = _NONE
+    stores: tuple[tuple[Path, str, Paths], ...] = ()
     returns_plain: bool = False
     returns_state: bool = False
 

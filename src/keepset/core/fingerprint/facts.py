@@ -32,11 +32,12 @@ class Facts:
         blind: Of a whole result, what the walk met and cannot see through.
         moves: Whether it is own state.
         places: The stamps of what holds own state, and the names in it.
+        state: What each of these holds, as a ``StateAt``.
         has_caches: Whether functions or properties in it hold results for later calls.
         counts_results: Whether values that caches hold count in it.
         leaves_out_results: Whether some do not, because they are as functions made them.
 
-    The last eight belong to this process: they are neither stored nor compared.
+    The last nine belong to this process: they are neither stored nor compared.
     """
 
     digest: str
@@ -51,6 +52,7 @@ class Facts:
     blind: tuple[Blind, ...] = field(default=(), compare=False, repr=False)
     moves: bool = field(default=False, compare=False, repr=False)
     places: frozenset[Any] = field(default=frozenset(), compare=False, repr=False)
+    state: Mapping[Any, Any] = field(default_factory=dict, compare=False, repr=False)
     has_caches: bool = field(default=False, compare=False, repr=False)
     counts_results: bool = field(default=False, compare=False, repr=False)
     leaves_out_results: bool = field(default=False, compare=False, repr=False)
@@ -83,8 +85,10 @@ def combine(kind: str, text: str, children: Iterable[tuple[str, Facts]]) -> Fact
     versions: dict[str, str] = {}
     blind: dict[Blind, None] = {}
     places: frozenset[Any] = frozenset()
+    state: dict[Any, Any] = {}
     for _, child in children:
         places |= child.places
+        state.update(child.state)
         versions.update(child.versions)
         blind.update(dict.fromkeys(child.blind))
     own = digest_of(kind.encode())
@@ -108,6 +112,7 @@ def combine(kind: str, text: str, children: Iterable[tuple[str, Facts]]) -> Fact
         firm=digest(lambda child: child.firm),
         blind=tuple(blind),
         places=places,
+        state=state,
         has_caches=any(child.has_caches for _, child in children),
         counts_results=any(child.counts_results for _, child in children),
         leaves_out_results=any(child.leaves_out_results for _, child in children),

@@ -38,6 +38,7 @@ from keepset.core.secrets.holders import (
 )
 from keepset.core.secrets.literals import masked_source
 from keepset.core.secrets.mask import has_secret_parts
+from keepset.core.secrets.values import keys_in
 
 # Their texts say nothing that could be a secret.
 _NEVER = (bool, int, float, complex, type(None))
@@ -72,6 +73,8 @@ class Hidden:
             elif is_a(value, type):
                 for held, strength in held_by_class(value):
                     known |= secret_texts(held, strength)
+            elif label == "docstring" and isinstance(value, str):
+                known |= keys_in(value)
             elif type(value) in _HOLDING or has_secret_parts(type(value)):
                 known |= secret_texts(value, self.strength(label, value))
             elif strength := strength_of_attribute(value, ""):

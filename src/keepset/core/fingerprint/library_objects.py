@@ -35,6 +35,8 @@ def library_sketch(value: Any) -> Sketch | None:
         content = getattr(value, "iterable", None)
         parts = [_class(kind)] + ([] if content is None else [part("iterable", content)])
         return Sketch("display", f"{kind.__name__} of {library_of(kind)}", parts=parts)
+    if is_library_class(kind) and hasattr(kind, "get_tree_stats") and hasattr(kind, "get_n_calls"):
+        return _search_tree(value)
     # What a class of the user's adds to a proxy cannot be listed, so it is refused.
     is_proxy = getattr(sys.modules.get("wrapt"), kind.__name__, None) is kind
     return _proxy(value) if is_proxy and hasattr(kind, "__wrapped__") else None
@@ -70,6 +72,20 @@ def _lookup_table(value: Any) -> Sketch:
     if default is not None:
         parts.append(part("default", np.asarray(default)))
     return Sketch("object", f"{type(value).__name__} of {len(keys):,}", parts=parts)
+
+
+def _search_tree(value: Any) -> Sketch:
+    """A tree of scikit-learn, which counts how often it is asked and says so beside its content."""
+    state, counts = value.__getstate__(), (*value.get_tree_stats(), value.get_n_calls())
+    at = next((i for i in range(len(state)) if _is_at(state, i, counts)), len(state))
+    content = [*state[:at], *state[at + len(counts) :]]
+    parts = [_class(type(value)), *(part(f"state {i}", each) for i, each in enumerate(content))]
+    return Sketch("object", f"{type(value).__name__} object", parts=parts, library="sklearn")
+
+
+def _is_at(state: tuple[Any, ...], at: int, counts: tuple[int, ...]) -> bool:
+    found = state[at : at + len(counts)]
+    return all(type(each) is int for each in found) and found == counts
 
 
 def _proxy(value: Any) -> Sketch:

@@ -19,6 +19,7 @@ _SETTLING = {
     *("diffusers", "peft", "sentence_transformers", "sentencepiece", "tiktoken", "timm"),
     *("tokenizers", "torch", "torchaudio", "torchtext", "torchvision", "transformers"),
     *("equinox", "flax", "haiku", "jax", "jaxlib", "keras", "tensorflow", "tensorflow_text"),
+    *("albumentations", "audiomentations", "imgaug", "kornia", "monai", "torchio"),
     *("jinja2", "lark", "numba", "PIL", "pyparsing", "stanza", "tf_keras", "xgboost"),
 }
 # Objects of these libraries that hold settings.

@@ -36,6 +36,7 @@ from keepset.core.fingerprint.held_results import results_of_properties
 from keepset.core.fingerprint.introspection import counts, counts_left_out, counts_sharing
 from keepset.core.fingerprint.library_objects import library_sketch
 from keepset.core.fingerprint.moment import once
+from keepset.core.fingerprint.opaque_objects import hides_memory, opaque_sketch
 from keepset.core.fingerprint.origin import (
     is_library_class,
     is_library_function,
@@ -62,11 +63,15 @@ _COMPILERS = {"jax", "jaxlib", "numba", "tensorflow"}
 
 # What objects of libraries find out of themselves when they are used.
 _CACHES = {
+    "albumentations": {"_key2func"},  # follows from the targets, in the order of a set
     "jinja2": {"cache"},  # of compiled templates, which follow from the loader and the settings
     "pandas": {"_cache"},
     "pydantic": {"_default_factory_takes_validated_data"},
     "scipy": {"_has_canonical_format", "_has_sorted_indices"},
 }
+
+# Below it there are no objects, and most numbers.
+_SMALLEST_ADDRESS = 1 << 16
 
 # What a class may define to say what a copy of its instances gets.
 _COPYING = ("__getstate__", "__reduce__", "__reduce_ex__")
@@ -97,6 +102,7 @@ def object_sketch(value: Any) -> Sketch:
         or table_sketch(value)
         or torch_sketch(value)
         or library_sketch(value)
+        or opaque_sketch(value)
         or _derived_object(value)
         or tokenizer_sketch(value)
         or _compiled(value)
@@ -147,7 +153,7 @@ def _simple_object(value: Any, known: _SimpleClass) -> Sketch | None:
     if not set(map(type, attributes)) <= {str}:
         return None
     parts = [Part(known.label, type(value), b"class")]
-    for name, item in sorted(attributes.items(), key=itemgetter(0)):
+    for name, item in sorted(_without_addresses(attributes).items(), key=itemgetter(0)):
         if name not in known.derived:
             label = f"attribute {name}"
             parts.append(Part(label, item, label.encode("utf-8", "surrogatepass")))
@@ -298,7 +304,8 @@ def _by_state(value: Any) -> Sketch:
 
 def _by_content(value: Any, error: Exception) -> Sketch:
     kind = type(value)
-    if _has_default_state(kind) and all(map(_holds_nothing_hidden, kind.__mro__)):
+    hides_nothing = all(map(_holds_nothing_hidden, kind.__mro__)) and not hides_memory(kind)
+    if _has_default_state(kind) and hides_nothing:
         # Python asks the class for what it may not define, and the metaclass raises anything.
         parts = [_class(kind), *_own_attributes(value), *_order_read(attributes_of(value))]
         return Sketch("object", f"{kind.__name__} object", parts=parts)
@@ -423,10 +430,25 @@ def _own_attributes(value: Any) -> Iterator[Part]:
 
 def _named_attributes(kind: type, state: dict[str, Any]) -> Iterator[Part]:
     derived = _derived(kind)
-    for name, item in sorted(state.items(), key=lambda pair: pair[0]):
+    for name, item in sorted(_without_addresses(state).items(), key=itemgetter(0)):
         is_cache = name in _CACHES.get(library_of(kind), ()) and is_library_class(kind)
         if name not in derived and not is_cache and not _is_empty_hook(kind, name, item):
             yield part(f"attribute {name}", _machinery(kind, item))
+
+
+def _without_addresses(state: dict[str, Any]) -> dict[str, Any]:
+    """The attributes, in which the ``id`` of another one stands for that: each process has its own.
+
+    ``TfidfVectorizer`` notes by it that its stop words were checked.
+    """
+    addresses = {
+        name for name, item in state.items() if type(item) is int and item > _SMALLEST_ADDRESS
+    }
+    if not addresses:
+        return state
+    names = {id(item): name for name, item in sorted(state.items()) if name not in addresses}
+    of = {name: names[state[name]] for name in addresses if state[name] in names}
+    return {**state, **{name: ByName(f"id of {other}") for name, other in of.items()}}
 
 
 def _machinery(kind: type, item: Any) -> Any:

@@ -94,8 +94,7 @@ def is_library_class(kind: type) -> bool:
 
 def module_of(thing: Any) -> ModuleType | None:
     """The loaded module that a class or a function names as its own."""
-    name = getattr(thing, "__module__", None)
-    return sys.modules.get(name) if isinstance(name, str) else None
+    return sys.modules.get(module_name(thing))
 
 
 def _is_written_in_c(kind: type) -> bool:
@@ -163,9 +162,18 @@ def function_behind(item: Any) -> Any:
     return item.fget if isinstance(item, property) else item
 
 
+def module_name(thing: Any) -> str:
+    """What a class or a function names as its module; empty where that is no text.
+
+    The class of the classes of Cython has something there that finds the module of each of them.
+    """
+    name = getattr(thing, "__module__", None)
+    return name if isinstance(name, str) else ""
+
+
 def library_of(thing: Any) -> str:
     """The package that a class, a function or a module comes from."""
-    return str(getattr(thing, "__module__", None) or "builtins").partition(".")[0]
+    return (module_name(thing) or "builtins").partition(".")[0]
 
 
 @functools.cache

@@ -25,7 +25,6 @@ from keepset.core.fingerprint.origin import is_library_class
 from keepset.core.fingerprint.plain import ORDER
 from keepset.core.fingerprint.reach import reach_of
 from keepset.core.fingerprint.sketch import Part
-from keepset.core.fingerprint.stamps import stamps_of
 from keepset.core.fingerprint.stand_ins import (
     Dotted,
     Held,
@@ -90,38 +89,6 @@ class OwnState:
         for each in values & self.keys.keys():
             del self.keys[each]
 
-    def places_in(self, graph: Graph) -> frozenset[Any]:
-        """Those that count in a graph, also names that are not bound yet: a pass may move them.
-
-        What the user ignores, and what functions write elsewhere, is not among them. Objects go by
-        their stamps: the next one with the same id is another place.
-        """
-        if not self:
-            stamps_of({}, ())  # lets go of what is gone
-            return frozenset()
-        reached = {id(vertex.value): vertex.value for vertex in graph.vertices}
-        spaces: dict[int, Any] = {}
-        for value in filter(_is_function, reached.values()):
-            spaces[id(value.__globals__)] = value.__globals__
-            spaces |= {id(cell): cell for cell in value.__closure__ or ()}
-        # A module of which only variables are used, and no function; or one of a helper elsewhere.
-        bound = {part.binding[0] for v in graph.vertices for part, _ in v.edges if part.binding}
-        owners = bound | {owner for owner, _ in self.names}
-        if not owners <= reached.keys() | spaces.keys():
-            loaded = [vars(each) for each in list(sys.modules.values()) if _is_module(each)]
-            spaces = {id(each): each for each in loaded} | spaces
-        left_out = set(graph.left_out_names())
-        known = reached | spaces
-        contents = {*self.values, *self.items, *self.keys} & reached.keys()
-        holding = {owner for owner, _ in self.names} & known.keys()
-        stamps = stamps_of(known, contents | holding)
-        names = {
-            (stamps.get(owner, owner), name)
-            for owner, name in self.names
-            if (owner in known or owner in bound) and (owner, name) not in left_out
-        }
-        return frozenset({*names, *(stamps[each] for each in contents)})
-
     def hides(self, vertex: Vertex) -> bool:
         return id(vertex.value) in self.values or id(vertex.value) in self.items
 
@@ -142,14 +109,6 @@ class OwnState:
         if key in self.items and word not in ("attribute", "class"):
             return True
         return word in ("attribute", "cached", "method") and (key, name) in self.names
-
-
-def _is_function(value: Any) -> bool:
-    return type(value) is FunctionType
-
-
-def _is_module(value: Any) -> bool:
-    return isinstance(value, ModuleType)
 
 
 def own_state(graph: Graph) -> OwnState:

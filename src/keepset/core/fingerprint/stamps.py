@@ -54,6 +54,20 @@ def stamps_of(values: Mapping[int, Any], ids: Iterable[int]) -> dict[int, bytes]
         return found
 
 
+def living(stamps: Iterable[bytes | int]) -> dict[bytes | int, int]:
+    """The ids of those objects that are still in memory, by their stamps.
+
+    What has no stamp goes by its id already.
+    """
+    wanted = set(stamps)
+    with _lock:
+        found: dict[bytes | int, int] = {each: each for each in wanted if isinstance(each, int)}
+        for key, (stamp, reference) in list(_stamps.items()):
+            if stamp in wanted and reference() is not None:
+                found[stamp] = key
+        return found
+
+
 def _stamp_of(key: int, value: Any) -> bytes:
     known = _stamps.get(key)
     if known is None or known[1]() is not value:

@@ -27,6 +27,7 @@ from keepset.core.fingerprint.library_results import (
     is_new,
     returns_items,
 )
+from keepset.core.fingerprint.origin import library_of
 from keepset.core.fingerprint.reach import Imported
 from keepset.core.fingerprint.stand_ins import (
     Dotted,
@@ -76,11 +77,14 @@ class Targets:
     """Looks paths up in the globals, cells and arguments of real functions.
 
     Attributes:
+        arguments_of: What functions are given, for what they set attributes of new objects to;
+            None if these are not looked at.
         looked_up: How much was looked up so far, which has an end: see ``has_given_up``.
     """
 
     def __init__(self, effects: Callable[[FunctionType], Effects | None]) -> None:
         self._effects = effects
+        self.arguments_of: Callable[[FunctionType], Bindings] | None = None
         self.looked_up = 0
         # By the ids of sets of paths: the sets, so that the ids stay theirs, and their order.
         self._ordered: dict[int, tuple[Paths, list[Path]]] = {}
@@ -344,12 +348,11 @@ class Targets:
             if is_path_class(kind):
                 return [Made(kind)]
         if isinstance(value, Made):
+            if name == "__class__":
+                return [value.kind]
             # What a new object has of its class; its own attributes are not there yet.
-            return (
-                [value.kind]
-                if name == "__class__"
-                else _plain(in_class(value.kind, name), value.kind)
-            )
+            found = _plain(in_class(value.kind, name), value.kind)
+            return [*found, *self._to_be_set(value.kind, name, depth)]
         if isinstance(value, Members):
             return [value]  # a method of something new, which returns more of it
         if isinstance(value, Namespace):
@@ -376,11 +379,28 @@ class Targets:
             return [table[name]]
         return self._class_attribute(value, name, depth)
 
+    def _to_be_set(self, kind: type, name: str, depth: int) -> list[Any]:
+        """What methods of a class set an attribute of a new object to."""
+        if self.arguments_of is None or depth >= _MAX_DEPTH:
+            return []
+        found: list[Any] = []
+        for base in kind.__mro__:
+            for method in vars(base).values():
+                effects = self._effects(method) if type(method) is FunctionType else None
+                if effects is None or not effects.parameters:
+                    continue
+                own = (("param", effects.parameters[0]), ())
+                for path, stored, values in effects.stores:
+                    if stored == name and path == own:
+                        given = self.arguments_of(method)
+                        found += self.of_all(method, values, given, depth + 1)
+        return unlike(found)
+
     def _class_attribute(self, value: Any, name: str, depth: int) -> list[Any]:
         found = in_class(type(value), name)
         if isinstance(found, FunctionType):
             return [MethodType(found, value)]
-        if name in _INDEXERS and type(value).__module__.partition(".")[0] in ("pandas", "xarray"):
+        if name in _INDEXERS and library_of(type(value)) in ("pandas", "xarray"):
             return [value]
         if isinstance(found, property):
             return self._returned(found.fget, value, depth)

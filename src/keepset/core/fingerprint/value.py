@@ -33,6 +33,7 @@ from keepset.core.fingerprint.names import module_sketch
 from keepset.core.fingerprint.objects import attributes_of_records, object_sketch
 from keepset.core.fingerprint.origin import library_version
 from keepset.core.fingerprint.own_state import OwnState, own_state
+from keepset.core.fingerprint.places import Place, places_in, places_met
 from keepset.core.fingerprint.plain import plain_sketch
 from keepset.core.fingerprint.plain_data import holds_any
 from keepset.core.fingerprint.sharing import Sharing
@@ -91,7 +92,8 @@ def fingerprints_of_values(
     """
     graph, moving, leaves_out_results = graph_and_own_state(values, ignore)
     graph.refuse(moving)
-    places = moving.places_in(graph)
+    state = places_in(moving, graph, spelled_out=spelled_out)
+    places = frozenset(state)
     sharing = Sharing(graph, moving)
     whole = sharing.joined({root: root.digest for root in graph.roots})
     fixed = sharing.joined(graph.digests_without(moving), moving) if moving else whole
@@ -118,6 +120,7 @@ def fingerprints_of_values(
             fixed=fixed[root].hex(),
             firm=firm[root].hex(),
             places=places,
+            state=state,
             has_caches=has_caches,
             counts_results=counts_results,
             leaves_out_results=leaves_out_results,
@@ -191,6 +194,15 @@ def reaches_what_is_written(
             or any(written.hides_part(vertex, part) for part, _ in vertex.edges)
             for vertex in _graph(values, None).vertices
         )
+
+
+def places_reached(
+    values: Sequence[tuple[str, Any]], places: set[Place], ignore: Ignore | None = None
+) -> tuple[set[Place], set[Place]]:
+    """Which of some places that hold state the values lead to, and which of these they write."""
+    with Moment(light=True):  # what arrays hold does not matter
+        graph, moving, _ = graph_and_own_state(values, ignore, looks_at_caches=False)
+        return places_met(moving, graph, places)
 
 
 def _function_digest(cached: Any) -> bytes:

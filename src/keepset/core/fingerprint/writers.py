@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from keepset.core.fingerprint.origin import is_library_function
+from keepset.core.fingerprint.origin import is_library_function, library_of, module_name
 
 _CONTAINERS = (list, dict, set, collections.deque, bytearray, array.array)
 _LIKE_CONTAINERS = (
@@ -88,10 +88,9 @@ def _is_generator_class(kind: type) -> bool:
         kind, np.random.Generator | np.random.RandomState | np.random.BitGenerator
     ):
         return True
-    if kind.__name__ != "Generator":
-        return False
-    home = str(kind.__module__)  # some classes of C have a descriptor there
-    return home.partition(".")[0] == "torch" or home == "keepset.tf.random.generator"
+    home = module_name(kind)
+    is_known = home.partition(".")[0] == "torch" or home == "keepset.tf.random.generator"
+    return kind.__name__ == "Generator" and is_known
 
 
 def made_generator(function: Any) -> type | None:
@@ -126,7 +125,7 @@ def class_method_writes(kind: type | None, name: str) -> bool:
 
 def is_tensor(value: Any) -> bool:
     return isinstance(value, np.ndarray) or (
-        type(value).__module__.partition(".")[0] == "torch" and hasattr(type(value), "data_ptr")
+        library_of(type(value)) == "torch" and hasattr(type(value), "data_ptr")
     )
 
 

@@ -11,6 +11,7 @@ from keepset.core.secrets.holders import NAMING, VALUES, strength_of_class, stre
 from keepset.core.secrets.leaves import PASSING, WITH_DEFAULT, called_name
 from keepset.core.secrets.names import NONE, SURE, VAGUE, WEAK, strength_of_name
 from keepset.core.secrets.targets import assigned_values
+from keepset.core.secrets.values import decoded, looks_like_key
 
 # A name, what goes by it, and how surely that is secret.
 Named = tuple[str, ast.AST | None, int]
@@ -52,6 +53,7 @@ def named_values(tree: ast.AST, signatures: dict[str, tuple[str, ...]]) -> Itera
             yield name, value, strength_of_name(name)
         for name, value in _by_result(node):
             yield name, value, _of_texts(name)
+        yield from _by_look(node)
         if isinstance(node, ast.Call):
             yield from _of_call(node, signatures)
         elif isinstance(node, ast.ClassDef):
@@ -146,6 +148,19 @@ def _of_class(node: ast.ClassDef) -> Iterator[Named]:
             for target, value in assigned_values(statement):
                 if not _name_of(target).startswith("__"):
                     yield node.name, value, strength
+
+
+def _by_look(node: ast.AST) -> Iterator[Named]:
+    """Texts that look like keys and go by no name: given to a class, or compared with."""
+    given: list[ast.expr] = []
+    if isinstance(node, ast.Call) and called_name(node)[:1].isupper():
+        given = node.args
+    elif isinstance(node, ast.Compare):
+        given = [node.left, *node.comparators]
+    for each in given:
+        value = each.value if isinstance(each, ast.Constant) else None
+        if isinstance(value, str | bytes) and looks_like_key(decoded(value)):
+            yield "a text in it", each, VAGUE
 
 
 def _beside_names(items: Iterable[tuple[ast.AST | None, ast.expr]]) -> Iterator[Named]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
@@ -16,7 +16,7 @@ from keepset.core.secrets.leaves import constants, leaves
 from keepset.core.secrets.literal_names import named_values
 from keepset.core.secrets.mask import Mask, secret_texts, with_placeholders
 from keepset.core.secrets.names import NONE, SURE, VAGUE, may_name_secrets, strength_of_name
-from keepset.core.secrets.values import decoded, encoded, is_number, is_secret, placeholder
+from keepset.core.secrets.values import decoded, encoded, is_number, is_secret, keys_in, placeholder
 from keepset.core.secrets.variables import Variable, Variables
 
 # What a source without names of secrets may have that is hidden all the same.
@@ -56,7 +56,8 @@ def masked_source(
     # Most sources have none, and parsing takes longer than to see that.
     is_escaped = any(not each.isprintable() or set(each) & set("'\"\\") for each in known)
     is_suspect = is_escaped or signatures or any(sign in text for sign in _SIGNS)
-    if not is_suspect and not may_name_secrets(text) and Mask(known).text(text) == text:
+    is_suspect = is_suspect or may_name_secrets(text) or bool(keys_in(text))
+    if not is_suspect and Mask(known).text(text) == text:
         return MaskedSource(text, {}, frozenset())
     try:
         return _masked(text, Mask(known), signatures)
@@ -69,7 +70,9 @@ def masked_source(
 
 def _masked(text: str, mask: Mask, signatures: Signatures) -> MaskedSource:
     tree = ast.parse(text)
-    masking = _Masking(tree, mask, dict(signatures))
+    documented = {key for each in _docstrings(tree) for key in keys_in(each)}
+    masking = _Masking(tree, Mask({*mask.known, *documented}), dict(signatures))
+    masking.secrets |= documented
     changed = masking.visit(tree)
     aliases = tuple(masking.aliases.items())
     if not masking.hidden:
@@ -78,6 +81,14 @@ def _masked(text: str, mask: Mask, signatures: Signatures) -> MaskedSource:
     if text.startswith("lambda") and shown.startswith("("):
         shown = shown[1:-1]
     return MaskedSource(shown, masking.hidden, frozenset(masking.secrets), aliases)
+
+
+def _docstrings(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            text = ast.get_docstring(node, clean=False)
+            if text is not None:
+                yield text
 
 
 def filled_source(text: str, given: Mapping[str, Any]) -> str:

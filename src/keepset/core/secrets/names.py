@@ -96,10 +96,19 @@ _SESSIONS: Final = _words("sessionid sessid")
 _STEMS: Final = _words(
     """
     key token secret pass pw cred auth cookie bearer jwt conn options kwargs dsn webhook signed sess
-    sas otp seedphrase seed_phrase mnemonic recovery backup signature
+    sas otp salt pepper login nonce seedphrase seed_phrase mnemonic recovery backup signature
     """
 )
-_PAT: Final = re.compile("pat(?![a-z])")
+_PAT: Final = re.compile("p(?:at|in)(?![a-z])")
+# A code with one of these lets its owner in.
+_OF_CODES: Final = _words(
+    "access activation invite invitation pairing pin security unlock verification"
+)
+_CODE: Final = re.compile(f"(?:{'|'.join(sorted(_OF_CODES))})[_-]?codes?")
+# With one of these, a login says when or how often, and a PIN is a contact of a plug.
+_OF_LOGINS: Final = _words("count date day first last number page time times")
+_OF_SALTS: Final = _words("hash id random")
+_OF_PINS: Final = _words("account admin atm bank card login my sim user")
 # A number that goes by a name that ends with one of these is secret as well.
 _ALSO_NUMBERS: Final = tuple(
     f"{word}{end}"
@@ -114,9 +123,10 @@ def may_name_secrets(text: str) -> bool:
     """Whether a text may have a secret's name in it; quick, for most have none."""
     # A search for each is several times as fast as one expression for all.
     lowered = text.lower()
-    return any(stem in lowered for stem in _STEMS) or (
-        "pat" in lowered and _PAT.search(lowered) is not None
-    )
+    if any(stem in lowered for stem in _STEMS):
+        return True
+    is_short = ("pat" in lowered or "pin" in lowered) and _PAT.search(lowered) is not None
+    return is_short or ("code" in lowered and _CODE.search(lowered) is not None)
 
 
 @lru_cache(4096)
@@ -149,7 +159,9 @@ def _of_words(name: str, words: list[str]) -> int:
     # Also where words are written together: mypassword, dbpass.
     if joined & _ALWAYS or any(word.endswith(("password", "passwd")) for word in words):
         return SURE
-    return max(_of_keys(words, joined), _of_passes(words), _of_ids(words, joined))
+    return max(
+        _of_keys(words, joined), _of_passes(words), _of_ids(words, joined), _of_hashes(words)
+    )
 
 
 # Their addresses are all that a caller needs.
@@ -178,6 +190,21 @@ def _of_passes(words: list[str]) -> int:
     if login in _LOGINS or (not login and set(words) & _LOGINS):
         return SURE
     return WEAK if words == ["pass"] else NONE
+
+
+def _of_hashes(words: list[str]) -> int:
+    """That of what a hash is made with, of a login, a PIN and a code that lets its owner in."""
+    found, last = set(words), words[-1]
+    # Noise of salt and pepper is none, and neither are vegetables.
+    if last in ("salt", "salts", "pepper", "peppers") and not found & _HARMLESS - _OF_SALTS:
+        return NONE if "salt" in "".join(words[:-1]) or "bell" in found else WEAK
+    if last in ("login", "logins") and not found & _OF_LOGINS:
+        return WEAK
+    if last in ("pin", "pins") and (len(words) == 1 or found & _OF_PINS):
+        return WEAK
+    if last in ("code", "codes") and found & _OF_CODES:
+        return WEAK
+    return VAGUE if last in ("nonce", "nonces") else NONE
 
 
 def _of_ids(words: list[str], joined: set[str]) -> int:

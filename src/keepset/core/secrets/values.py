@@ -63,6 +63,17 @@ def looks_random(text: str) -> bool:
     return letters >= 12 and switches >= (letters - 1) * (0.4 if is_mixed else 0.25)
 
 
+def looks_like_key(text: str) -> bool:
+    """Whether a text looks random and is no digest: with letters of both sizes and digits."""
+    is_mixed = text != text.lower() and text != text.upper() and not text.isalpha()
+    return is_mixed and looks_random(text)
+
+
+def keys_in(text: str) -> set[str]:
+    """The words of a text that look like keys."""
+    return {word for word in _TOKEN.findall(text) if looks_like_key(word)}
+
+
 def placeholder(value: Any) -> str:
     """What is stored of a secret."""
     data = value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")

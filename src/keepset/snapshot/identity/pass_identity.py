@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import errno
 import weakref
-from collections.abc import Sequence
-from typing import Any, Final, NamedTuple, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from keepset.core.fingerprint import (
     Difference,
@@ -32,9 +32,19 @@ from keepset.snapshot.files.sources import Sources
 from keepset.snapshot.identity.aliases import alias_of, remember_alias
 from keepset.snapshot.identity.moving_pass import MovingPass
 from keepset.snapshot.identity.pipeline_identity import Identity, Looks
+from keepset.snapshot.identity.unfilled_state import (
+    Unfilled,
+    key_of,
+    note_filled,
+    note_replay,
+    recorded_moves,
+    was_replayed,
+)
 from keepset.snapshot.reading.neighbours import read_neighbours
 from keepset.snapshot.reading.opening import fingerprints_at
 from keepset.storage import Store
+
+T = TypeVar("T")
 
 # A walk meets a container that another thread changes at that moment: it is repeated.
 _TRIES: Final = 5
@@ -62,6 +72,9 @@ class StoringStage(Protocol):
     def identify(self, looks: Looks | None = None, *, spelled_out: bool = True) -> Identity:
         """The identity that the stages before have now."""
 
+    def unfilled(self) -> tuple[Mapping[Any, Unfilled], Mapping[Any, Unfilled]]:
+        """What replays have left as it was and its functions use, see ``unfilled_reached``."""
+
     def root(self) -> Store:
         """Where snapshots are stored, each under its fingerprint."""
 
@@ -84,6 +97,8 @@ class Moved(NamedTuple):
             library have made up their minds.
         now: The fingerprint that the pipeline has now.
         places: What holds own state now.
+        moves: What of that the pass has moved, by its path, and the digest of what it holds now;
+            None if there is no own state.
         is_known: Whether it could be found out; not so while other threads are at work on it.
     """
 
@@ -91,6 +106,7 @@ class Moved(NamedTuple):
     settled: Sequence[str] = ()
     now: str | None = None
     places: frozenset[Any] = frozenset()
+    moves: Mapping[str, str] | None = None
     is_known: bool = True
 
 
@@ -110,6 +126,7 @@ class PassIdentity:
         self._name: str | None = stage.fingerprint
         self._moving = self._moving_pass()
         self._fingerprint = self._own_fingerprint()
+        self._awaited: Mapping[Any, Unfilled] = {}
 
     def handed_to(self, stage: StoringStage) -> PassIdentity:
         """The same pass in a process that has a copy of the stage."""
@@ -122,7 +139,7 @@ class PassIdentity:
         return {name: self.__dict__[name] for name in names}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, moment=Moment(), _caches=EmptyCaches())
+        self.__dict__.update(state, moment=Moment(), _caches=EmptyCaches(), _awaited={})
         self._moving = self._moving_pass()
 
     def _moving_pass(self) -> MovingPass | None:
@@ -316,16 +333,24 @@ class PassIdentity:
         begun = self._begun.facts
         if now.facts.fixed == begun.fixed:
             results = self._with_results(now, thorough)
-            return Moved(settled=results, now=now.fingerprint, places=now.facts.places)
+            return self._own_moved(now, results)
         settled = self._settled
         if settled is not None and (now.facts.firm, now.facts.fixed) == (
             begun.firm,
             settled.facts.fixed,
         ):
             names = [settled.fingerprint] if self._is_of_stages else []
-            return Moved(settled=names, now=now.fingerprint, places=now.facts.places)
+            return self._own_moved(now, names)
         described = self._now(thorough, spelled_out=True).facts
         return Moved(differences(begun, described, name=begun.kind), now=now.fingerprint)
+
+    def _own_moved(self, now: Identity, settled: Sequence[str]) -> Moved:
+        """What has moved if nothing was changed from outside."""
+        assert self._begun is not None
+        begun = self._begun.facts
+        moves = recorded_moves(begun, now.facts) if begun.places else None
+        places = now.facts.places
+        return Moved(settled=settled, now=now.fingerprint, places=places, moves=moves)
 
     def _with_results(self, now: Identity, thorough: bool) -> list[str]:
         """The fingerprint in a process whose caches held their values before the pass."""
@@ -371,6 +396,49 @@ class PassIdentity:
         """Whether another pass has moved state that the functions of this one use."""
         return self._moving is not None and self._moving.is_disturbed
 
+    # State that replays have left as it was:
+
+    def note_replay(self, moves: Mapping[str, str] | None, url: str) -> None:
+        """Note that the pass does not move the state that its first pass moved.
+
+        Args:
+            moves: What was recorded with it, as :func:`recorded_moves`.
+            url: Where it is stored.
+        """
+        if self._begun is None or not self.has_own_state:
+            return
+        facts = self._begun.facts
+        if alias_of(facts.digest, facts.places) == self.name != self.fingerprint:
+            return  # a first pass of this process has moved it
+        with self.moment:
+            inner = [each for each in self._stage.snapshots_before() if each.fingerprint is None]
+            before = [key_of(each.identify(spelled_out=False).facts) for each in inner]
+        note_replay(facts, moves, url, before)
+
+    def unfilled(self) -> Mapping[Any, Unfilled]:
+        """What replays have left as it was, so that functions compute something else from it.
+
+        What they set themselves, when they first need it, is compared when the pass ends.
+        """
+        if self._begun is None or was_replayed(self._begun.facts):
+            return {}
+        found, self._awaited = _undisturbed(self._stage.unfilled)
+        return found
+
+    def wrongly_filled(self) -> Mapping[Any, Unfilled]:
+        """What its functions have set to something else than the first pass of another did."""
+        if not self._awaited:
+            return {}
+        now = self._now(True, spelled_out=False).facts.state
+        right = {
+            place
+            for place, each in self._awaited.items()
+            if place in now and now[place].digest == each.after
+        }
+        wrong = {place: each for place, each in self._awaited.items() if place not in right}
+        note_filled(right, wrong)
+        return wrong
+
     def changed_files(self) -> list[str]:
         """The local files that do not stand as they did when the pass began."""
         if self.sources is None:
@@ -394,16 +462,25 @@ class PassIdentity:
 
     def _taken(self, moment: Moment, *, again: bool = False, spelled_out: bool = True) -> Identity:
         looks = self._stage.looks
-        for left in reversed(range(_TRIES)):
-            try:
-                with moment, self._caches.finding():
-                    return self._stage.identify(
-                        looks.of_local_files() if again else looks, spelled_out=spelled_out
-                    )
-            except RuntimeError as error:
-                if not left or not _is_disturbance(error):
-                    raise
-        raise AssertionError("unreachable")
+
+        def identify() -> Identity:
+            with moment, self._caches.finding():
+                return self._stage.identify(
+                    looks.of_local_files() if again else looks, spelled_out=spelled_out
+                )
+
+        return _undisturbed(identify)
+
+
+def _undisturbed(look: Callable[[], T]) -> T:
+    """What a walk finds, which is repeated where another thread changes a container meanwhile."""
+    for _ in range(_TRIES - 1):
+        try:
+            return look()
+        except RuntimeError as error:
+            if not _is_disturbance(error):
+                raise
+    return look()
 
 
 def _is_disturbance(error: RuntimeError) -> bool:

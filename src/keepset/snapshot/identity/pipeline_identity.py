@@ -169,7 +169,8 @@ def _is_passed_over(node: Node, is_read_again: bool) -> bool:
     return node.is_passed_over and not (is_read_again and isinstance(node, Cache))
 
 
-def _may_replay(node: Node) -> bool:
+def may_replay(node: Node) -> bool:
+    """Whether a stage may give what is stored, so that those before it do not run."""
     return node.kind == "snapshot" and getattr(node, "mode", None) != "passthrough"
 
 
@@ -177,11 +178,14 @@ def uses_state_of(root: Node, inner: Node) -> bool:
     """Whether functions of stages behind ``inner`` reach what functions before it write."""
     before = set(inner.walk())
     behind = [node for node in root.walk() if node not in before]
-    users, writers = (
-        [(f"{node.title} > {name}", value) for node in nodes for name, value in _parameters(node)]
-        for nodes in (behind, before)
-    )
-    return reaches_what_is_written(users, writers)
+    return reaches_what_is_written(values_of_stages(behind), values_of_stages(list(before)))
+
+
+def values_of_stages(nodes: Sequence[Node]) -> list[tuple[str, Any]]:
+    """The parameters of some stages that count, each with its name."""
+    return [
+        (f"{node.title} > {name}", value) for node in nodes for name, value in _parameters(node)
+    ]
 
 
 def unseeded_stages(node: Node) -> Iterator[Node]:
@@ -231,7 +235,7 @@ class _Walk:
 
     def _add(self, node: Node) -> Callable[[list[Facts]], Facts]:
         while _is_passed_over(node, node in self._again):
-            if node in self._again and _may_replay(node):
+            if node in self._again and may_replay(node):
                 return self._add_read_again(node)
             [node] = node.inputs
         listing = self._looks.files_of(node)

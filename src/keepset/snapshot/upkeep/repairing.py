@@ -14,7 +14,13 @@ from typing import Any
 
 from keepset.core.ranges import Ranges, ranges_of, ranges_text
 from keepset.errors import PendingSnapshotError
-from keepset.format.commit import FOLDER, LARGEST_NUMBER, Commit, commit_name
+from keepset.format.commit import (
+    ABOUT_PIPELINE,
+    FOLDER,
+    LARGEST_NUMBER,
+    Commit,
+    commit_name,
+)
 from keepset.format.log import Log, LogState
 from keepset.format.manifest import Manifest
 from keepset.format.readers import readers_of
@@ -144,11 +150,7 @@ def _what_is_left(
     if state.is_empty:
         return "reset", _nothing_left(state, "its log was damaged")
     base = _base(state)
-    body: dict[str, Any] = {
-        key: base.body[key]
-        for key in ("draws", "fingerprint", "facts", "aliases", "lineage", "recipe", "no_recipe")
-        if key in base.body
-    }
+    body: dict[str, Any] = {key: base.body[key] for key in ABOUT_PIPELINE if key in base.body}
     kind = "repair"
     if not _is_of_a_pipeline(state):
         kind, manifest = "replace", manifest.without(numbers)

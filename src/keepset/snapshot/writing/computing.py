@@ -30,6 +30,7 @@ from keepset.snapshot.identity.pass_identity import (
     unknown_text,
     unlike_text,
 )
+from keepset.snapshot.identity.unfilled_state import unfilled_text
 from keepset.snapshot.reading.kept import Kept
 from keepset.snapshot.writing.filling import are_same
 from keepset.snapshot.writing.first_pass import FirstPass
@@ -215,7 +216,11 @@ class Computing:
         if changed:
             self._withdraw(first, changed_text(changed, self._url))
             return
-        first.complete(self.used_draws, moved.settled)
+        unfilled = {} if self._identity is None else self._identity.wrongly_filled()
+        if unfilled:
+            self._withdraw(first, unfilled_text(list(unfilled.values()), self._url))
+            return
+        first.complete(self.used_draws, moved.settled, moved.moves)
         if first.removed is not None:
             self._leave(first)
             return

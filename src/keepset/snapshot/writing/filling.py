@@ -16,6 +16,7 @@ from keepset.core.node import Node
 from keepset.core.run import draws_by_place, start
 from keepset.core.spec import common_supertype
 from keepset.errors import CorruptSnapshotError, ElementError, StateError
+from keepset.format.commit import ABOUT_PIPELINE
 from keepset.format.layout import Layout
 from keepset.format.log import Damaged, Log, LogState
 from keepset.format.manifest import Manifest
@@ -53,9 +54,7 @@ def fill_damaged(
     if not is_unmoved(upstream.unlike):
         return None
     body: dict[str, Any] = {
-        key: damaged.commit.body[key]
-        for key in ("draws", "fingerprint", "facts", "aliases", "lineage", "recipe", "no_recipe")
-        if key in damaged.commit.body
+        key: damaged.commit.body[key] for key in ABOUT_PIPELINE if key in damaged.commit.body
     }
     body["manifest"] = filled.to_json()
     kind = "complete"

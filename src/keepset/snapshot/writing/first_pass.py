@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any
 
@@ -141,15 +141,23 @@ class FirstPass:
         """Finish the table of files, and list those that changed while the pass read them."""
         return [] if self._sources is None else self._sources.finish()
 
-    def complete(self, draws: dict[str, Any], aliases: Sequence[str] = ()) -> None:
+    def complete(
+        self,
+        draws: dict[str, Any],
+        aliases: Sequence[str] = (),
+        moved: Mapping[str, str] | None = None,
+    ) -> None:
         """Commit the whole; returns when it is durable.
 
         Args:
             draws: Those of the pipeline.
             aliases: Other fingerprints that the same pipeline may have.
+            moved: The state that its functions have moved; None if they have none.
         """
         self._in_step = False
         about = {"draws": draws, **self._facts, **({"aliases": list(aliases)} if aliases else {})}
+        if moved is not None:
+            about["moved"] = dict(moved)
 
         def finish(manifest: Manifest) -> None:
             if self._lost:
