@@ -87,9 +87,12 @@ def _mean(value: Value, axes: Axes, keepdims: bool) -> Value:
     return truncatediv(np.asarray(total), np.int64(count or 1)).astype(value.dtype)
 
 
+def _squares(value: Value) -> Value:
+    return (value * np.conj(value)).real if value.dtype.kind == "c" else value * value
+
+
 def _variance(value: Value, axes: Axes, keepdims: bool) -> Value:
-    off = value - _mean(value, axes, True)
-    return _mean((off * np.conj(off)).real, axes, keepdims)
+    return _mean(_squares(value - _mean(value, axes, True)), axes, keepdims)
 
 
 def _std(value: Value, axes: Axes, keepdims: bool) -> Value:
@@ -97,8 +100,7 @@ def _std(value: Value, axes: Axes, keepdims: bool) -> Value:
 
 
 def _norm(value: Value, axes: Axes, keepdims: bool) -> Value:
-    squares = _sum((value * np.conj(value)), axes, keepdims)
-    return np.sqrt(squares).astype(value.dtype)
+    return np.sqrt(_sum(_squares(value), axes, keepdims)).astype(value.dtype)
 
 
 def _logsumexp(value: Value, axes: Axes, keepdims: bool) -> Value:
