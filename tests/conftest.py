@@ -30,6 +30,15 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 SERVER = Path(__file__).parent / "storage" / "s3_server.py"
 
 
+@pytest.fixture(autouse=True)
+def replayed_elsewhere() -> Iterator[None]:
+    """What replays left as it was in one test is nothing to the functions of another."""
+    yield
+    state = sys.modules.get("keepset.snapshot.identity.unfilled_state")
+    if state is not None:
+        state.forget_unfilled_state()
+
+
 @pytest.fixture(scope="session")
 def s3_endpoint() -> Iterator[str]:
     """A server on the loopback with an empty bucket, until the session ends."""

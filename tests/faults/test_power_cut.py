@@ -122,7 +122,7 @@ SITES = {
     "_LocalWriter._finish > sync_folder": "first save",
     "_remove > LocalStore.sync > sync_folder": "gc of a recipe behind half a save",
     "make_folder > sync_folder": "first save",
-    "repair_snapshot > LocalStore.sync > sync_folder": "repair of a recipe",
+    "_repaired > LocalStore.sync > sync_folder": "repair of a recipe",
 }
 
 # No state is against the law without it: what comes back of a removed snapshot is void. But

@@ -437,7 +437,10 @@ EXAMPLES: dict[str, Example] = {
     ),
     "list_files": Example(
         lambda folder: ks.Dataset.list_files(str(content(folder, "a.txt", LINES)), shuffle=False),
-        lambda folder: {"tensors": names(content(folder, "b.txt", b"other\n"))},
+        lambda folder: {
+            "tensors": names(content(folder, "b.txt", b"other\n")),
+            "is_shuffled": True,
+        },
     ),
     "load": Example(
         lambda folder: ks.load(saved(folder, "shards", shard_func=lambda e: e["x"] % 2)),

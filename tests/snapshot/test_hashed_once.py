@@ -12,6 +12,7 @@ import pytest
 
 import keepset as ks
 from keepset.core.fingerprint import arrays
+from keepset.snapshot.identity import unfilled_state
 from keepset.storage import files
 
 SIZE = 300_000  # numbers of eight bytes, above the size from which content counts as large
@@ -126,10 +127,14 @@ def test_files_are_looked_at_once_for_each_dataset_and_once_before_completion(
     assert sorted(looked_at) == names
 
 
+@pytest.mark.parametrize("is_any_unfilled", [False, True])
 def test_each_of_two_snapshots_in_a_row_hashes_an_array_for_itself(
-    tmp_path: Path, hashed: list[int]
+    tmp_path: Path, hashed: list[int], is_any_unfilled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They begin and end at different times, between which functions and the loop run."""
+    if is_any_unfilled:  # by a replay of another pipeline, so that functions are looked at for it
+        unfilled = unfilled_state.Unfilled("global VOCAB", "", None, False)
+        monkeypatch.setitem(unfilled_state._unfilled, ("global", "VOCAB"), unfilled)
     data = np.arange(SIZE, dtype=np.float64)
     ds = ks.Dataset.range(20).map(lambda i: data[i]).snapshot(tmp_path / "first")
     ds = ds.map(lambda x: x + 1).snapshot(tmp_path / "second")

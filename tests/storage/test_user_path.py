@@ -150,7 +150,7 @@ def test_a_secret_in_a_url_is_not_shown() -> None:
 def test_a_url_is_no_local_file() -> None:
     with pytest.raises(ks.InvalidArgumentError, match="'s3://bucket/x' is a URL"):
         local_path("s3://bucket/x", "the file of a cache")
-    with pytest.raises(ks.InvalidArgumentError, match="the file of a cache is a local file"):
+    with pytest.raises(ks.InvalidArgumentError, match="the file of a cache is local"):
         SOME.cache("memory://bucket/x")
 
 

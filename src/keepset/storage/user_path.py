@@ -49,7 +49,7 @@ def local_path(path: str | os.PathLike[str], what: str) -> str:
     text = path_text(path)
     if _URL.match(text):
         raise InvalidArgumentError(
-            f"{what} is a local file, and {private_url(text)!r} is a URL; name a local path"
+            f"{what} is local, and {private_url(text)!r} is a URL; name a local path"
         )
     return text
 

@@ -521,7 +521,7 @@ def test_a_pass_that_stopped_early_goes_on_and_is_explained(shelf: Shelf) -> Non
     list(ds.take(2))
     assert shelf.reader.read() == ["a.txt", "b.txt"]
     assert tree(shelf.table()) == {"a.txt": False, "b.txt": False, "cats/c.txt": False}
-    assert shelf.why().hit
+    assert shelf.why().resumes
     # The last element that was kept is computed once more, to see that it comes out the same.
     assert shelf.contents() == [b"one", b"two", b"three"]
     assert shelf.reader.read() == ["b.txt", "c.txt"]

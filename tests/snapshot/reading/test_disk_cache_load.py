@@ -165,7 +165,7 @@ def test_a_damaged_cache_does_no_harm(url: str, tmp_path: Path) -> None:
     ("options", "complaint"),
     [
         ({"cache_dir": "{tmp}/file"}, "is not a local folder"),
-        ({"cache_dir": "s3://bucket/cache"}, "is not a local folder"),
+        ({"cache_dir": "s3://bucket/cache"}, "cache_dir is local"),
         ({"cache_bytes": 1 << 20}, "without cache_dir"),
         ({"cache_dir": "{tmp}", "cache_bytes": 0}, "cache_bytes must be at least 1"),
         ({"cache_dir": "{tmp}", "cache_bytes": "10GB"}, "cache_bytes"),

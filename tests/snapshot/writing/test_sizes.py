@@ -183,6 +183,7 @@ def test_arrays_without_items(tmp_path: Path, compression: str | None) -> None:
     check(ds)
 
 
+@pytest.mark.filterwarnings("ignore:.* is a complete snapshot of no elements")
 def test_no_element_at_all(tmp_path: Path) -> None:
     ds = ks.Dataset.range(0).map(lambda x: {"x": x}).snapshot(tmp_path, fingerprint="f")
     for _ in range(2):

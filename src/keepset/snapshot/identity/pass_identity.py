@@ -422,7 +422,8 @@ class PassIdentity:
         """
         if self._begun is None or was_replayed(self._begun.facts):
             return {}
-        found, self._awaited = _undisturbed(self._stage.unfilled)
+        with self.moment:  # in which what arrays hold is known
+            found, self._awaited = _undisturbed(self._stage.unfilled)
         return found
 
     def wrongly_filled(self) -> Mapping[Any, Unfilled]:
