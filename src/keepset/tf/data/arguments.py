@@ -12,6 +12,7 @@ import numpy as np
 from keepset.core.dtypes import PLAIN_SCALARS
 from keepset.core.node import name_of
 from keepset.errors import DtypeError, InvalidArgumentError
+from keepset.tf.data.frozen import frozen
 from keepset.tf.data.specs import engine_spec
 from keepset.tf.tensors.dtype import DType
 from keepset.tf.tensors.elements import literals, tensored, untensored
@@ -25,7 +26,7 @@ class OnTensors:
     def __init__(self, function: Callable[..., Any]) -> None:
         if not callable(function):
             raise DtypeError(f"a function is needed, not {type(function).__name__}")
-        self.function = function
+        self.function = frozen(function)
         self.__name__ = name_of(function)
 
     def __call__(self, *arguments: Any) -> Any:
