@@ -14,7 +14,8 @@ from keepset.errors import InvalidArgumentError
 
 def is_of_tensorflow(given: Any) -> bool:
     """Whether something is a tensor or a variable of TensorFlow's own."""
-    return type(given).__module__.startswith("tensorflow.") and hasattr(given, "numpy")
+    is_there = type(given).__module__.startswith("tensorflow.")
+    return is_there and (hasattr(given, "numpy") or hasattr(given, "__array__"))
 
 
 def is_composite_of_tensorflow(given: Any) -> bool:
