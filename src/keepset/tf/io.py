@@ -16,7 +16,6 @@ from keepset.exchange.tensorflow.features import (
 from keepset.exchange.tensorflow.tensors import parse_tensor as _parse_tensor
 from keepset.exchange.tensorflow.tensors import serialize_tensor as _serialize_tensor
 from keepset.exchange.tensorflow.tfrecord_writer import TFRecordOptions
-from keepset.exchange.tensorflow.tfrecord_writer import TFRecordWriter as _Writer
 from keepset.tf import gfile
 from keepset.tf.error_names import translation
 from keepset.tf.files.examples import (
@@ -26,6 +25,7 @@ from keepset.tf.files.examples import (
     parse_single_sequence_example,
 )
 from keepset.tf.files.file_places import place_of
+from keepset.tf.files.record_writer import TFRecordWriter
 from keepset.tf.image import (
     decode_and_crop_jpeg,
     decode_bmp,
@@ -101,19 +101,6 @@ def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Ten
         raise
     except (ElementError, KeepsetError, ValueError) as error:
         raise InvalidArgumentError(f"these bytes are no such tensor: {error}") from error
-
-
-class TFRecordWriter(_Writer):
-    """As :class:`keepset.TFRecordWriter`; paths and records may be tensors."""
-
-    @translation()
-    def __init__(self, path: Any, options: Any = None, **named: Any) -> None:
-        place_of(os.fsdecode(untensored(path)))  # a folder is an error before anything is written
-        super().__init__(os.fsdecode(untensored(path)), options, **named)
-
-    @translation()
-    def write(self, record: Any) -> None:
-        super().write(untensored(record))
 
 
 @translation()

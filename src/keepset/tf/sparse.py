@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from keepset.core.sparse import Sparse
 from keepset.errors import InvalidArgumentError
 from keepset.tf.composites.crossing import sparse_cross as cross
 from keepset.tf.composites.sparse_tensor import SparseTensor
 from keepset.tf.not_covered import not_covered
 from keepset.tf.tensors.conversion import as_value, int_of, ints_of, matching, plain, value_of
+from keepset.tf.tensors.of_tensorflow import composite_of_tensorflow
 from keepset.tf.tensors.tensor import Tensor
 
 __all__ = [
@@ -92,6 +94,8 @@ def _check_inside(given: SparseTensor) -> None:
 def _sparse(given: Any) -> SparseTensor:
     if isinstance(given, SparseTensor):
         return given
+    if type(found := composite_of_tensorflow(given)) is Sparse:
+        return SparseTensor.of(found)
     raise TypeError(f"Input must be a SparseTensor, not {type(given).__name__}")
 
 

@@ -86,3 +86,9 @@ def test_webps_are_batches_unless_asked() -> None:
     assert_array_equal(tf.image.decode_image(data, expand_animations=False).numpy(), IMAGE)
     with pytest.raises(InvalidArgumentError, match="those of the file"):
         tf.image.decode_webp(data, channels=4)
+
+
+def test_gray_of_a_colored_png_is_cut_off_as_in_tensorflow() -> None:
+    pixels = tf.constant([[[255, 0, 0], [0, 255, 0], [0, 0, 255], [200, 100, 51]]], tf.uint8)
+    made = tf.io.decode_png(tf.io.encode_png(pixels), channels=1)
+    assert made.numpy().ravel().tolist() == [76, 149, 29, 124]

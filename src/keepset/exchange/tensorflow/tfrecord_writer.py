@@ -9,7 +9,7 @@ from typing import Any, Final, Self
 from keepset.errors import InvalidArgumentError
 from keepset.exchange.files.file_names import store_of
 from keepset.exchange.tensorflow.compression import compression_named
-from keepset.exchange.tensorflow.record_writer import RecordWriter
+from keepset.exchange.tensorflow.record_writer import RecordWriter, Target
 from keepset.storage import path_text
 
 # Records that wait to be written together.
@@ -74,13 +74,16 @@ class TFRecordWriter:
         if not isinstance(options, TFRecordOptions):
             options = TFRecordOptions(compression_type if options is None else options)
         name = path_text(path)
-        store, file = store_of(name, store_options)
         self._path = name
-        level = options.compression_level
-        self._writer = RecordWriter(store.writer(file), options.compression_type, level)
+        level, target = options.compression_level, self._target(name, store_options)
+        self._writer = RecordWriter(target, options.compression_type, level)
         self._waiting: list[bytes] = []
         self._waiting_bytes = 0
         self._is_closed = False
+
+    def _target(self, name: str, store_options: dict[str, Any]) -> Target:
+        store, file = store_of(name, store_options)
+        return store.writer(file)
 
     def write(self, record: Any) -> None:
         """Add a record of these bytes."""

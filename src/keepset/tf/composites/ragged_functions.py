@@ -21,6 +21,7 @@ from keepset.tf.composites.ragged_tensor import RaggedTensor, as_tensor, part_of
 from keepset.tf.composites.sparse_tensor import SparseTensor
 from keepset.tf.tensors.conversion import cast_value, plain, value_of
 from keepset.tf.tensors.dtype import as_dtype
+from keepset.tf.tensors.of_tensorflow import composite_of_tensorflow, is_composite_of_tensorflow
 from keepset.tf.tensors.tensor import Tensor, wrapped
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -72,11 +73,25 @@ def dispatched(
 
     NotImplemented if none is, or if the function is not there for them.
     """
-    if not any(map(_has_composites, [*arguments, *named.values()])):
+    given = [*arguments, *named.values()]
+    if any(map(is_composite_of_tensorflow, _inside(given))):
+        arguments = [_adopted(each) for each in arguments]
+        named = {key: _adopted(each) for key, each in named.items()}
+    elif not any(map(_has_composites, given)):
         return NotImplemented
     if name in HANDLERS:
         return HANDLERS[name](*arguments, **named)
     return elementwise(function, arguments, named) if name in _ELEMENTWISE else NotImplemented
+
+
+def _adopted(given: Any) -> Any:
+    """A ragged or sparse tensor of TensorFlow's own as one of those here."""
+    if isinstance(given, list | tuple):
+        return list(map(_adopted, given))
+    found = composite_of_tensorflow(given)
+    if type(found) is Ragged:
+        return RaggedTensor.of(found)
+    return SparseTensor.of(found) if type(found) is Sparse else given
 
 
 def _has_composites(given: Any) -> bool:

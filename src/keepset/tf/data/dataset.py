@@ -30,6 +30,7 @@ from keepset.tf.data.ragged_rows import gives_ragged_rows
 from keepset.tf.data.specs import DatasetSpec, engine_spec, shown_spec
 from keepset.tf.error_names import translated, translation
 from keepset.tf.tensors.elements import literals, tensored, untensored
+from keepset.tf.tensors.of_tensorflow import composite_of_tensorflow
 from keepset.tf.tensors.tensor import Tensor, tensor
 
 
@@ -397,7 +398,9 @@ def _yielded(value: Any) -> Any:
         )  # fmt: skip
     if isinstance(value, dict):
         return {key: _yielded(item) for key, item in value.items()}
-    return untensored(value) if isinstance(value, RaggedTensor | SparseTensor) else value
+    if isinstance(value, RaggedTensor | SparseTensor):
+        return untensored(value)
+    return composite_of_tensorflow(value)
 
 
 def _unpickle(kind: type[Dataset], data: bytes) -> Dataset:

@@ -16,6 +16,7 @@ from keepset.tf.tensors.tensor import Tensor, wrapped
 
 _MODES = {1: "L", 3: "RGB", 4: "RGBA"}
 _UINT8, _UINT16, _FLOAT32 = (as_dtype(name) for name in ("uint8", "uint16", "float32"))
+_GRAY_OF_PNG = np.array([9797, 19234, 3737], np.uint32)  # of 2 ** 15
 _ALL = ("JPEG", "PNG", "GIF", "BMP", "WEBP")
 _STILL = ("JPEG", "PNG", "GIF")
 
@@ -81,7 +82,14 @@ def _pixels(image: Any, channels: Any, dtype: DType = _UINT8) -> Tensor:
         if mode == "RGBA":
             array[..., 3] = 65535
         return wrapped(array if dtype is _UINT16 else _as(array >> 8, dtype))
+    if mode == "L" and image.format == "PNG" and image.mode in ("RGB", "RGBA", "P"):
+        return wrapped(_as(_gray(_array(image, "RGB")), dtype))
     return wrapped(_as(_array(image, mode), dtype))
+
+
+def _gray(array: Any) -> Any:
+    """Colors as gray, cut off as by libpng, which TensorFlow has its PNGs from."""
+    return array.astype(np.uint32) @ _GRAY_OF_PNG[:, np.newaxis] >> 15
 
 
 def _as(array: Any, dtype: DType) -> Any:

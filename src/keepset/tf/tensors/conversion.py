@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from keepset.core.arrays import as_array
 from keepset.errors import DtypeError, InvalidArgumentError
 from keepset.tf.tensors.dtype import DType, as_dtype
+from keepset.tf.tensors.of_tensorflow import array_of_tensorflow, is_of_tensorflow
 from keepset.tf.tensors.quiet import run_quietly
 
 Value = Any
@@ -70,8 +72,7 @@ def matching(*given: Any) -> list[Value]:
         >>> matching(1.5, 2)
         [np.float32(1.5), np.float32(2.0)]
     """
-    tensors = [each for each in given if isinstance(each, Holder)]
-    leader = tensors[0]._value if tensors else value_of(given[0])
+    leader = value_of(next(filter(_is_tensor, given), given[0]))
     dtype = dtype_of(leader)
     return [_as(each, dtype) for each in given]
 
@@ -152,7 +153,7 @@ def ints_of(given: Any) -> tuple[int, ...]:
     if type(given) is int:
         return (given,)
     if isinstance(given, list | tuple):
-        return tuple(_cut_off(each) if isinstance(each, Holder) else int_of(each) for each in given)
+        return tuple(_cut_off(each) if _is_tensor(each) else int_of(each) for each in given)
     value = value_of(list(given) if hasattr(given, "as_list") else given)
     if np.size(value) == 0:
         return ()
@@ -171,9 +172,9 @@ def int_of(given: Any) -> int:
     return int(np.ravel(value)[0])
 
 
-def _cut_off(given: Holder) -> int:
+def _cut_off(given: Any) -> int:
     """A tensor among sizes as a whole number."""
-    value = given._value
+    value = value_of(given)
     is_float = type(value) is not bytes and value.dtype.kind == "f"
     return int_of(cast_value(value, "int32") if is_float else given)
 
@@ -372,10 +373,10 @@ def _flattened(given: Any) -> tuple[list[Any], tuple[int, ...], bool]:
     while level and _is_sequence(level[0]):
         size = len(level[0])
         for each in level:
-            if isinstance(each, Holder):
+            if _is_tensor(each):
                 return [], (), True
             if not _is_sequence(each) or len(each) != size:
-                if any(isinstance(other, Holder) for other in level):
+                if any(map(_is_tensor, level)):
                     return [], (), True
                 raise InvalidArgumentError(
                     f"{given!r:.80} is not rectangular; use tf.ragged.constant"
@@ -439,15 +440,23 @@ def _stacked(given: Sequence[Any], wanted: DType | None) -> Value:
 
 def _first_dtype(given: Any) -> DType | None:
     for each in given:
-        if isinstance(each, Holder):
-            return dtype_of(each._value)
+        if _is_tensor(each):
+            return dtype_of(value_of(each))
         if isinstance(each, list | tuple) and (found := _first_dtype(each)) is not None:
             return found
     return None
 
 
+def _is_tensor(given: Any) -> bool:
+    """Whether something has a dtype that the others beside it must be of."""
+    return isinstance(given, Holder) or (type(given) not in _KINDS and is_of_tensorflow(given))
+
+
 def _from_other(given: Any, wanted: DType | None) -> Value:
     """An object of another library that says how it becomes an array."""
+    if is_of_tensorflow(given):
+        value = _of_tensorflow(given)
+        return value if wanted is None else _checked(value, wanted)
     if hasattr(given, "__tf_tensor__"):
         return value_of(given.__tf_tensor__(wanted), wanted)
     if hasattr(given, "as_list"):  # a TensorShape
@@ -456,11 +465,22 @@ def _from_other(given: Any, wanted: DType | None) -> Value:
         if isinstance(given, base):  # a class of the user's over one of Python's
             return _own(base(given), wanted, given)
     if hasattr(given, "__array__"):
-        return _from_numpy(np.asarray(given), wanted)
+        return _from_numpy(_array_of(given), wanted)
     raise InvalidArgumentError(
         f"Attempt to convert a value ({given!r:.80}) with an unsupported type "
         f"({type(given).__name__}) to a tensor; pass numbers, text, lists or arrays"
     )
+
+
+def _of_tensorflow(given: Any) -> Value:
+    found = array_of_tensorflow(given)
+    return found if type(found) is bytes else _from_numpy(found, None)
+
+
+def _array_of(given: Any) -> Any:
+    """What another library's object holds; of Torch, also what is being trained or bfloat16."""
+    is_torch = type(given).__module__.partition(".")[0] == "torch"
+    return as_array(given) if is_torch else np.asarray(given)
 
 
 _STRING = as_dtype("string")

@@ -14,6 +14,7 @@ from keepset.core.structure import is_namedtuple, structure_of
 from keepset.tf.composites.ragged_tensor import RaggedTensor
 from keepset.tf.composites.sparse_tensor import SparseTensor
 from keepset.tf.tensors.conversion import value_of
+from keepset.tf.tensors.of_tensorflow import composite_of_tensorflow
 from keepset.tf.tensors.tensor import Tensor
 
 
@@ -63,7 +64,7 @@ def untensored(value: Any) -> Any:
         return kind(*map(untensored, value))
     if kind is RaggedTensor:
         return value.to_ragged()
-    return value.to_sparse() if kind is SparseTensor else value
+    return value.to_sparse() if kind is SparseTensor else composite_of_tensorflow(value)
 
 
 def literals(tensors: Any) -> Any:
@@ -76,7 +77,9 @@ def literals(tensors: Any) -> Any:
         return tuple(map(literals, tensors))
     if isinstance(tensors, list | range | int | float | complex | str | bytes | Tensor):
         return value_of(tensors)
-    return untensored(tensors) if isinstance(tensors, RaggedTensor | SparseTensor) else tensors
+    if isinstance(tensors, RaggedTensor | SparseTensor):
+        return untensored(tensors)
+    return composite_of_tensorflow(tensors)
 
 
 _OWN = frozenset((bool, int, float, complex, str, bytes))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -146,6 +147,20 @@ class Tensor(Holder):
         view = array.view()
         view.flags.writeable = False  # it is the tensor's own memory
         return view
+
+    def __dlpack__(self, **options: Any) -> Any:
+        """A copy for other libraries, which may write to what they get."""
+        if self.dtype.name == "bfloat16" and "torch" in sys.modules:  # NumPy has no code for it
+            torch = sys.modules["torch"]
+            bits = torch.from_numpy(np.array(self).view(np.int16))
+            return bits.view(torch.bfloat16).__dlpack__(**options)
+        return np.array(self).__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0  # the processor's memory, in DLPack's numbers
+
+    def __jax_array__(self) -> Any:
+        return sys.modules["jax"].numpy.asarray(np.array(self))  # JAX asks, so it is there
 
     def __getitem__(self, key: Any) -> Tensor:
         return Tensor(item_of(self._value, key))
