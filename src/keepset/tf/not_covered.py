@@ -10,6 +10,11 @@ from typing import Any, Final, NoReturn
 from keepset.errors import NotCoveredError
 
 _OTHER_FRAMEWORK = "build models with the framework that you train with"
+_ONE_REPLICA = "use tf.distribute.get_strategy(), and shard(), one shard for each worker"
+_STRATEGIES = (
+    "CentralStorageStrategy MirroredStrategy MultiWorkerMirroredStrategy OneDeviceStrategy "
+    "ParameterServerStrategy TPUStrategy"
+)
 _HINTS: Final = {
     "CheckpointInputPipelineHook": "use tf.train.Checkpoint(iterator=iterator)",
     "GradientTape": "compute gradients with the framework that you train with",
@@ -17,7 +22,6 @@ _HINTS: Final = {
     "Session": "call .numpy() on a tensor",
     "StatsAggregator": "use dataset.describe(), which names the stages",
     "TensorArray": "append to a list and use tf.stack",
-    "distribute": "use shard(), one shard for each worker",
     "distributed_save": "use shard() and snapshot(), which several processes may use at once",
     "feature_column": "use map() with tf.one_hot or a tf.lookup table",
     "get_concrete_function": "call the function",
@@ -39,7 +43,7 @@ _HINTS: Final = {
     "summary": "use the logging of the framework that you train with",
     "table_from_dataset": "use tf.lookup.StaticHashTable in your map",
     "tpu": _OTHER_FRAMEWORK,
-}
+} | dict.fromkeys(_STRATEGIES.split(), _ONE_REPLICA)
 
 
 def not_covered(module: str) -> Callable[[str], Any]:
