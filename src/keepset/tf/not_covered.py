@@ -21,7 +21,6 @@ _HINTS: Final = {
     "Graph": "functions run as they are, and there are no graphs",
     "Session": "call .numpy() on a tensor",
     "StatsAggregator": "use dataset.describe(), which names the stages",
-    "TensorArray": "append to a list and use tf.stack",
     "distributed_save": "use shard() and snapshot(), which several processes may use at once",
     "feature_column": "use map() with tf.one_hot or a tf.lookup table",
     "get_concrete_function": "call the function",
