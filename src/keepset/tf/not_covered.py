@@ -36,7 +36,6 @@ _HINTS: Final = {
     "placeholder": "functions run as they are: pass the value itself",
     "profiler": "use Dataset.explain() or cProfile",
     "queue": "use queue.Queue",
-    "raw_ops": "use the function of tf that the operation stands for",
     "saved_model": _OTHER_FRAMEWORK,
     "service": "use shard() and snapshot(), which several processes may use at once",
     "summary": "use the logging of the framework that you train with",
@@ -74,6 +73,8 @@ def _hint(module: str, name: str) -> str:
     found = [f"{each}.{name}" for each in elsewhere] + near
     if found:
         return f"use {' or '.join(found[:2])}"
+    if module == "tf.raw_ops":
+        return "use the function of tf that the operation stands for"
     if module == "tf.nn" or module.startswith("tf.nn."):
         return _OTHER_FRAMEWORK
     return "use NumPy on x.numpy(), or TensorFlow itself, in its place"
