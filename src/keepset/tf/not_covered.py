@@ -11,10 +11,6 @@ from keepset.errors import NotCoveredError
 
 _OTHER_FRAMEWORK = "build models with the framework that you train with"
 _ONE_REPLICA = "use tf.distribute.get_strategy(), and shard(), one shard for each worker"
-_STRATEGIES = (
-    "CentralStorageStrategy MirroredStrategy MultiWorkerMirroredStrategy OneDeviceStrategy "
-    "ParameterServerStrategy TPUStrategy"
-)
 _HINTS: Final = {
     "CheckpointInputPipelineHook": "use tf.train.Checkpoint(iterator=iterator)",
     "GradientTape": "compute gradients with the framework that you train with",
@@ -41,7 +37,7 @@ _HINTS: Final = {
     "summary": "use the logging of the framework that you train with",
     "table_from_dataset": "use tf.lookup.StaticHashTable in your map",
     "tpu": _OTHER_FRAMEWORK,
-} | dict.fromkeys(_STRATEGIES.split(), _ONE_REPLICA)
+}
 
 
 def not_covered(module: str) -> Callable[[str], Any]:
@@ -67,6 +63,8 @@ def _hint(module: str, name: str) -> str:
     """What is known about a name, or the names that are like it."""
     if name in _HINTS:
         return _HINTS[name]
+    if module.startswith("tf.distribute"):
+        return _ONE_REPLICA
     here = _names(module)
     near = [f"{module}.{each}" for each in difflib.get_close_matches(name, here, 2, 0.75)]
     elsewhere = [each for each in ("tf", *_MODULES) if each != module and name in _names(each)]
