@@ -213,3 +213,21 @@ def test_closing_does_not_wait_for_a_slow_data_set_in_a_process() -> None:
     began = time.perf_counter()
     it.close()
     assert time.perf_counter() - began < 50  # less than the function sleeps
+
+
+@pytest.mark.parametrize(
+    ("available", "workers", "order"),
+    [
+        (2, {}, [0, 10, 1, 11, 20, 30, 21, 31]),
+        (2, {"num_parallel_calls": ks.AUTOTUNE}, [0, 1, 10, 11, 20, 21, 30, 31]),
+        (4, {"num_parallel_calls": ks.AUTOTUNE}, [0, 10, 1, 11, 20, 30, 21, 31]),
+        (1, {"num_parallel_calls": 2}, [0, 10, 1, 11, 20, 30, 21, 31]),
+        (1, {"num_parallel_calls": 2, "cycle_length": -1}, [0, 10, 1, 11, 20, 30, 21, 31]),
+    ],
+)
+def test_without_a_cycle_length_the_cores_say_how_many_take_turns(
+    monkeypatch: pytest.MonkeyPatch, available: int, workers: Any, order: list[int]
+) -> None:
+    monkeypatch.setattr("keepset.nodes.interleave.cores", lambda: available)
+    ds = ks.Dataset.range(4).interleave(lambda x: ks.Dataset.range(10 * x, 10 * x + 2), **workers)
+    assert [int(x) for x in ds] == order

@@ -45,8 +45,9 @@ class GroupStages(BaseDataset):
         With ``num_parallel_calls`` they are read ahead on threads, or with ``executor="process"``
         in worker processes; the order stays the same.
 
-        Without ``cycle_length``, as many take turns as are read in parallel; if that is not said
-        either, one for each core, so that the order depends on the machine.
+        Without ``cycle_length``, as many take turns as are read in parallel. If that is not said
+        either, the order depends on the machine, as in TensorFlow: one for each core takes turns,
+        or one for three cores with ``num_parallel_calls=AUTOTUNE``.
 
         Example:
             >>> ds = Dataset.range(4).interleave(
@@ -276,7 +277,7 @@ class GroupStages(BaseDataset):
 
 
 def _cycle_length(given: int | None, parallelism: nodes.Parallelism | None) -> int:
-    """How many data sets at once: as many as are read in parallel, or one for each core."""
+    """How many data sets at once: as many as are read in parallel, or what the cores allow."""
     if given is not None:
         return given
     return AUTOTUNE if parallelism is None or parallelism.calls < 1 else parallelism.calls

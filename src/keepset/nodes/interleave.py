@@ -6,7 +6,6 @@ input when its turn comes round again.
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable
@@ -31,6 +30,7 @@ from keepset.nodes.journal import Journal
 from keepset.nodes.nested import Nested, first_nested_spec, open_nested
 from keepset.nodes.parallel import Parallelism, is_ordered
 from keepset.nodes.remote import RemoteNested, RemoteWorkers
+from keepset.workers.background import cores
 from keepset.workers.threads import Lanes, Task, ThreadPool, first_done
 
 _QUICK_FETCH_S = 0.002
@@ -168,15 +168,26 @@ class _Unopened(NamedTuple):
     position: int
 
 
+def _cycle_length(node: Interleave) -> int:
+    """How many take turns; if that is left to us, as many as in TensorFlow.
+
+    There each of those that are read in parallel stands for three threads: its own, and those of
+    two to come.
+    """
+    if node.cycle_length > 0:
+        return node.cycle_length
+    if node.parallelism is None:
+        return cores()
+    calls = node.parallelism.calls
+    return calls if calls > 0 else -(-cores() // 3)
+
+
 class _InterleaveCursor(Cursor):
     def __init__(self, node: Interleave, run: Run) -> None:
         self._node, self._run = node, run
         self._parent = node.parent.cursor(run.input(0))
         self._key = run.key(node)
-        cores = run.options.threads or os.cpu_count() or 1
-        self._slots: list[_Slot | None] = [None] * (
-            node.cycle_length if node.cycle_length > 0 else cores
-        )
+        self._slots: list[_Slot | None] = [None] * _cycle_length(node)
         self._turn = 0
         self._in_block = 0
         self._position = -1
@@ -186,7 +197,8 @@ class _InterleaveCursor(Cursor):
         self._remote: RemoteWorkers | None = None
         if node.parallelism is not None:
             calls = node.parallelism.calls
-            workers = min(calls if calls > 0 else cores, len(self._slots))
+            most = calls if calls > 0 else run.options.threads or cores()
+            workers = min(most, len(self._slots))
             self._ordered = is_ordered(node.parallelism, run)
             pool = run.session.shared(ThreadPool)
             pool.reserve(workers)

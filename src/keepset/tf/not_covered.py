@@ -10,14 +10,13 @@ from typing import Any, Final, NoReturn
 from keepset.errors import NotCoveredError
 
 _OTHER_FRAMEWORK = "build models with the framework that you train with"
+_ONE_REPLICA = "use tf.distribute.get_strategy(), and shard(), one shard for each worker"
 _HINTS: Final = {
     "CheckpointInputPipelineHook": "use tf.train.Checkpoint(iterator=iterator)",
     "GradientTape": "compute gradients with the framework that you train with",
     "Graph": "functions run as they are, and there are no graphs",
     "Session": "call .numpy() on a tensor",
     "StatsAggregator": "use dataset.describe(), which names the stages",
-    "TensorArray": "append to a list and use tf.stack",
-    "distribute": "use shard(), one shard for each worker",
     "distributed_save": "use shard() and snapshot(), which several processes may use at once",
     "feature_column": "use map() with tf.one_hot or a tf.lookup table",
     "get_concrete_function": "call the function",
@@ -33,7 +32,6 @@ _HINTS: Final = {
     "placeholder": "functions run as they are: pass the value itself",
     "profiler": "use Dataset.explain() or cProfile",
     "queue": "use queue.Queue",
-    "raw_ops": "use the function of tf that the operation stands for",
     "saved_model": _OTHER_FRAMEWORK,
     "service": "use shard() and snapshot(), which several processes may use at once",
     "summary": "use the logging of the framework that you train with",
@@ -65,12 +63,16 @@ def _hint(module: str, name: str) -> str:
     """What is known about a name, or the names that are like it."""
     if name in _HINTS:
         return _HINTS[name]
+    if module.startswith("tf.distribute"):
+        return _ONE_REPLICA
     here = _names(module)
     near = [f"{module}.{each}" for each in difflib.get_close_matches(name, here, 2, 0.75)]
     elsewhere = [each for each in ("tf", *_MODULES) if each != module and name in _names(each)]
     found = [f"{each}.{name}" for each in elsewhere] + near
     if found:
         return f"use {' or '.join(found[:2])}"
+    if module == "tf.raw_ops":
+        return "use the function of tf that the operation stands for"
     if module == "tf.nn" or module.startswith("tf.nn."):
         return _OTHER_FRAMEWORK
     return "use NumPy on x.numpy(), or TensorFlow itself, in its place"

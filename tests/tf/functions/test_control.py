@@ -52,3 +52,15 @@ def test_map_fn_makes_ragged_rows_where_they_are_declared() -> None:
     )
     assert made.to_list() == [[0], [0, 1]]
     assert made.row_splits.dtype == tf.int64
+
+
+def test_map_fn_of_ragged_rows_makes_ragged_rows() -> None:
+    digits = tf.ragged.constant([[3, 1, 4], [], [5]])
+    assert tf.map_fn(tf.square, digits).to_list() == [[9, 1, 16], [], [25]]
+    sums = tf.map_fn(tf.reduce_sum, digits, fn_output_signature=tf.int32)
+    assert sums.numpy().tolist() == [8, 0, 5]
+    assert tf.map_fn(tf.square, digits[:0]).to_list() == []
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"scalar.*signature=tf\.int32"):
+        tf.map_fn(tf.reduce_sum, digits)
+    with pytest.raises(ValueError, match=r"expected; pass fn_output_signature=tf\.float32"):
+        tf.map_fn(lambda row: tf.cast(row, tf.float32), digits)

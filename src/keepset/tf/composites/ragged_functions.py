@@ -256,27 +256,6 @@ def _where(condition: Any, x: Any = None, y: Any = None, name: str | None = None
     return Tensor(np.stack(columns, axis=1).astype(np.int64))
 
 
-def _map_fn(
-    fn: Callable[..., Any],
-    elems: Any,
-    dtype: Any = None,
-    parallel_iterations: Any = None,
-    back_prop: bool = True,
-    swap_memory: bool = False,
-    infer_shape: bool = True,
-    name: str | None = None,
-    fn_output_signature: Any = None,
-) -> Any:
-    """A function of each row; rows that come out ragged make a ragged tensor."""
-    made = [fn(row) for row in elems]
-    is_ragged = getattr(fn_output_signature, "ragged_rank", None) is not None
-    if is_ragged:
-        return stack(made).with_row_splits_dtype(fn_output_signature.row_splits_dtype)
-    if any(isinstance(each, RaggedTensor) for each in made):
-        return stack(made)
-    return wrapped(np.stack([plain(value_of(each)) for each in made]))
-
-
 def _unstack(value: Any, num: Any = None, axis: Any = 0, name: str | None = None) -> list[Any]:
     return list(value)
 
@@ -311,7 +290,6 @@ HANDLERS: dict[str, Handler] = {
     "concat": concat,
     "expand_dims": expand_dims,
     "gather": gather,
-    "map_fn": _map_fn,
     "rank": _rank,
     "reverse": _reverse,
     "shape": _shape,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any
@@ -22,7 +23,16 @@ from keepset.nodes import WithOptions
 from keepset.nodes.autotune import AUTOTUNE
 from keepset.tf.composites.ragged_tensor import RaggedTensor
 from keepset.tf.composites.sparse_tensor import SparseTensor
-from keepset.tf.data.arguments import OnTensors, Plain, Steady, flag, number, plain, taking_tensors
+from keepset.tf.data.arguments import (
+    OnTensors,
+    Plain,
+    Steady,
+    flag,
+    number,
+    path,
+    plain,
+    taking_tensors,
+)
 from keepset.tf.data.class_names import class_name
 from keepset.tf.data.iterator import Iterator as TensorIterator
 from keepset.tf.data.options import Options, engine_options, shown_options
@@ -233,6 +243,17 @@ class Dataset(KeepsetDataset):
             )
         return made
 
+    def cache(self, filename: Any = "", name: str | None = None) -> Any:
+        """Keep the elements of the first complete pass, in memory or in a file.
+
+        Where ``filename`` is a directory, the file stands beside it as TensorFlow's do, whose
+        names begin with that of the directory: ``filename`` with ``.keepset`` behind it.
+        """
+        place = path(filename)
+        if isinstance(place, str | os.PathLike) and place and os.path.isdir(place):
+            place = f"{os.fsdecode(place)}.keepset"
+        return super().cache(place, name)
+
     def batch(
         self,
         batch_size: Any,
@@ -284,7 +305,6 @@ _save = taking_tensors(KeepsetDataset.save)
 _STAGES = [
     "assert_cardinality",
     "bucket_by_sequence_length",
-    "cache",
     "concatenate",
     "enumerate",
     "filter",

@@ -29,13 +29,14 @@ from keepset.tf.functions.norms import *  # noqa: F403
 from keepset.tf.functions.printing import *  # noqa: F403
 from keepset.tf.functions.reductions import add_n, argmax, argmin, cumsum
 from keepset.tf.functions.selection import *  # noqa: F403
+from keepset.tf.functions.tensor_array import TensorArray
 from keepset.tf.functions.variable import *  # noqa: F403
 
 _FROM_TABLES = {name: math_table.FUNCTIONS[name] for name in math_table.IN_TF}
 _FROM_TABLES |= {name: reductions.FUNCTIONS[name] for name in reductions.IN_TF}
 globals().update(_FROM_TABLES)
 
-__all__ = ["add_n", "argmax", "argmin", "cumsum", "edit_distance", *_FROM_TABLES]
+__all__ = ["TensorArray", "add_n", "argmax", "argmin", "cumsum", "edit_distance", *_FROM_TABLES]
 __all__ += arrangement.__all__
 __all__ += arrays.__all__
 __all__ += calls.__all__

@@ -11,6 +11,7 @@ from keepset.core.structure import structure_of
 from keepset.errors import DtypeError, InvalidArgumentError
 from keepset.tf.composites.ragged_functions import install
 from keepset.tf.composites.ragged_shapes import stack
+from keepset.tf.composites.ragged_tensor import RaggedTensor
 from keepset.tf.tensors.conversion import Holder, dtype_of, int_of, value_of
 from keepset.tf.tensors.dtype import as_dtype
 from keepset.tf.tensors.specs import RaggedTensorSpec
@@ -107,13 +108,11 @@ def _rows(elems: Any) -> list[Any]:
     """The elements along the first axis of each leaf of a structure."""
     structure = structure_of(elems) if isinstance(elems, dict | tuple) else None
     leaves = [elems] if structure is None else structure.leaves(elems)
-    values = [value_of(each) for each in leaves]
-    for each in values:
-        if not np.ndim(each):
-            raise ValueError("Elements in elems must be 1+ dimensional Tensors, not scalars")
-    if len({len(each) for each in values}) > 1:
-        raise ValueError(f"elems differ in length: {', '.join(str(len(each)) for each in values)}")
-    tensors = [Tensor(each) for each in values]
+    tensors = [each if isinstance(each, RaggedTensor) else tensor(each) for each in leaves]
+    if any(isinstance(each, Tensor) and not each.ndim for each in tensors):
+        raise ValueError("Elements in elems must be 1+ dimensional Tensors, not scalars")
+    if len({len(each) for each in tensors}) > 1:
+        raise ValueError(f"elems differ in length: {', '.join(str(len(each)) for each in tensors)}")
     if structure is None:
         return list(tensors[0])
     return [structure.build(list(row)) for row in zip(*tensors, strict=True)]
@@ -132,10 +131,21 @@ def map_fn(
 ) -> Any:
     """The results of a function on each element along the first axis, in one tensor.
 
-    They must be of the dtype that ``fn_output_signature`` says, or that of the elements.
+    They must be of the dtype that ``fn_output_signature`` says, or that of the elements. Rows of
+    a ragged tensor make one again, unless ``fn_output_signature`` says something else.
+
+    Example:
+        >>> import keepset.tf as tf
+        >>> digits = tf.ragged.constant([[3, 1], [4]])
+        >>> tf.map_fn(tf.square, digits), tf.map_fn(tf.reduce_max, digits, tf.int32).numpy()
+        (<tf.RaggedTensor [[9, 1], [16]]>, array([3, 4], dtype=int32))
     """
     if isinstance(elems, list):
-        elems = tuple(elems) if any(isinstance(each, Holder) for each in elems) else elems
+        elems = (
+            tuple(elems)
+            if any(isinstance(each, Holder | RaggedTensor) for each in elems)
+            else elems
+        )
         if not isinstance(elems, tuple) and np.ndim(value_of(elems)) < 2:
             raise ValueError("Elements in elems must be 1+ dimensional Tensors, not scalars")
     rows = _rows(elems)
@@ -159,6 +169,8 @@ def vectorized_map(
 def _dtypes(value: Any) -> Any:
     if isinstance(value, dict | tuple):
         return _mapped(_dtypes, value)
+    if isinstance(value, RaggedTensor):
+        return RaggedTensorSpec(None, value.dtype, value.ragged_rank - 1, value.row_splits.dtype)
     return dtype_of(value_of(value))
 
 
@@ -176,7 +188,7 @@ def _stacked(results: list[Any], wanted: Any) -> Any:
         items = [_stacked(list(each), kind) for each, kind in zip(columns, wanted, strict=True)]
         return type(wanted)(*items) if hasattr(wanted, "_fields") else type(wanted)(items)
     if isinstance(wanted, RaggedTensorSpec):
-        return stack(results).with_row_splits_dtype(wanted.row_splits_dtype)
+        return _rows_of(results, wanted)
     dtype = as_dtype(getattr(wanted, "dtype", wanted))
     if not results:
         return Tensor(np.zeros((0,), dtype.storage))
@@ -190,6 +202,28 @@ def _stacked(results: list[Any], wanted: Any) -> Any:
                 f"fn_output_signature=tf.{dtype_of(each).name}, or use tf.cast"
             )
     return Tensor(value_of([Tensor(each) for each in found]))
+
+
+def _rows_of(results: list[Any], wanted: RaggedTensorSpec) -> Any:
+    """Results of a type as the rows of a ragged tensor."""
+    if not results:
+        empty = Tensor(np.zeros(0, wanted.dtype.storage))
+        splits = [np.zeros(1, wanted.row_splits_dtype.storage)] * (wanted.ragged_rank + 1)
+        return RaggedTensor.from_nested_row_splits(empty, splits)
+    found = [each if isinstance(each, RaggedTensor) else tensor(each) for each in results]
+    for each in found:
+        if each.dtype != wanted.dtype or getattr(each, "ragged_rank", 0) != wanted.ragged_rank:
+            raise InvalidArgumentError(
+                f"fn returned a {type(each).__name__} of {each.dtype.name}, and {wanted} is "
+                f"expected; pass fn_output_signature=tf.{each.dtype.name} if it returns tensors of "
+                "one shape, or a tf.RaggedTensorSpec"
+            )
+        if isinstance(each, Tensor) and not each.ndim:
+            raise InvalidArgumentError(
+                "fn returned a scalar, which is no row of a ragged tensor; pass "
+                f"fn_output_signature=tf.{each.dtype.name}"
+            )
+    return stack(found).with_row_splits_dtype(wanted.row_splits_dtype)
 
 
 def scan(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from keepset.errors import DtypeError, InvalidArgumentError
+from keepset.tf.functions.windows import windows
 from keepset.tf.image.pixels import converted, image_of, numbers_of
 from keepset.tf.tensors.conversion import dtype_of, ints_of, value_of
 from keepset.tf.tensors.dtype import as_dtype
@@ -79,21 +80,8 @@ def extract_patches(
         _inner(name, each)
         for name, each in (("sizes", sizes), ("strides", strides), ("rates", rates))
     )
-    if padding not in ("VALID", "SAME"):
-        raise InvalidArgumentError(f"padding {padding!r} is not there; choose 'VALID' or 'SAME'")
-    reach = (height - 1) * far + 1, (width - 1) * wide + 1
-    if padding == "SAME":
-        around = [
-            _around(size, step, span)
-            for size, step, span in zip(pixels.shape[1:3], (down, right), reach, strict=True)
-        ]
-        pixels = np.pad(pixels, [(0, 0), *around, (0, 0)])
-    if pixels.shape[1] < reach[0] or pixels.shape[2] < reach[1]:
-        raise InvalidArgumentError(
-            f"patches of {reach} do not fit into images of {pixels.shape[1:3]}; pass smaller sizes"
-        )
-    windows = np.lib.stride_tricks.sliding_window_view(pixels, reach, axis=(1, 2))
-    picked = windows[:, ::down, ::right, :, ::far, ::wide].transpose(0, 1, 2, 4, 5, 3)
+    seen = windows(pixels, (height, width), (down, right), (far, wide), padding)
+    picked = seen.transpose(0, 1, 2, 4, 5, 3)
     return wrapped(picked.reshape(*picked.shape[:3], -1))
 
 
@@ -102,11 +90,6 @@ def _inner(name: str, given: Any) -> tuple[int, int]:
     if len(numbers) != 4 or numbers[0] != 1 or numbers[3] != 1 or min(numbers) < 1:
         raise InvalidArgumentError(f"{name} must be [1, rows, columns, 1], not {given!r:.60}")
     return numbers[1], numbers[2]
-
-
-def _around(size: int, step: int, span: int) -> tuple[int, int]:
-    missing = max((-(-size // step) - 1) * step + span - size, 0)
-    return missing // 2, missing - missing // 2
 
 
 @quietly

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from keepset.tf.not_covered import not_covered
 from keepset.tf.random import experimental
+from keepset.tf.random.candidates import log_uniform_candidate_sampler
 from keepset.tf.random.generator import (
     Algorithm,
     Generator,
@@ -47,6 +48,7 @@ __all__ = [
     "fold_in",
     "gamma",
     "get_global_generator",
+    "log_uniform_candidate_sampler",
     "normal",
     "poisson",
     "set_global_generator",
