@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -108,3 +109,11 @@ def test_a_generator_that_ends_at_the_place_has_no_more_elements() -> None:
     state = state_after(ds, 12)
     length = 12
     assert list(ds.iterate(state)) == []
+
+
+@pytest.mark.parametrize("said", [[[[], "x"]], [[None]], ["x"], {"x": 1}, 3, None, [[2**70, 0]]])
+def test_damaged_lists_of_files_are_refused(folder: Path, said: Any) -> None:
+    state: Any = state_after(LISTS["opened"](folder), 3)
+    state["pipeline"]["files"] = said
+    with pytest.raises(ks.StateError, match="files, and list_files now finds 6"):
+        names(LISTS["opened"](folder), state, 3)

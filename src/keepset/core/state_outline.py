@@ -149,8 +149,13 @@ def other_workers(error: Exception | None = None) -> StateError:
 
 
 def _counts(files: Any) -> str:
-    is_known = isinstance(files, list) and all(isinstance(each, list) and each for each in files)
-    return ", ".join(f"{each[0]:,}" for each in files) if is_known and files else "no"
+    known = [each[0] for each in files if _is_count(each)] if isinstance(files, list) else []
+    return ", ".join(f"{each:,}" for each in known) or "no"
+
+
+def _is_count(files: Any) -> bool:
+    """Whether a damaged state still says a number of files there."""
+    return isinstance(files, list) and bool(files) and isinstance(files[0], int)
 
 
 def _same_number(old: Any, new: Any) -> str:

@@ -138,7 +138,7 @@ def _left_behind(path: str) -> Iterator[_Left]:
                 facts = json.load(note)
             writer = holder_of(facts["writer"])
             left = _Left(part, str(facts["source"]), int(facts["elements"]), int(facts["bytes"]))
-            is_whole = left.size_bytes <= os.path.getsize(part)
+            is_whole = 0 <= left.size_bytes <= os.path.getsize(part) and left.elements >= 0
         except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
             continue  # it is gone, or tells nothing
         if is_whole and writer is not None and writer.is_here and not writer.is_alive(0):
