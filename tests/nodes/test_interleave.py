@@ -219,8 +219,10 @@ def test_closing_does_not_wait_for_a_slow_data_set_in_a_process() -> None:
     ("available", "workers", "order"),
     [
         (2, {}, [0, 10, 1, 11, 20, 30, 21, 31]),
-        (2, {"num_parallel_calls": ks.AUTOTUNE}, [0, 1, 10, 11, 20, 21, 30, 31]),
-        (4, {"num_parallel_calls": ks.AUTOTUNE}, [0, 10, 1, 11, 20, 30, 21, 31]),
+        (1, {"num_parallel_calls": ks.AUTOTUNE}, [0, 1, 10, 11, 20, 21, 30, 31]),
+        (2, {"num_parallel_calls": ks.AUTOTUNE}, [0, 10, 1, 11, 20, 30, 21, 31]),
+        (3, {"cycle_length": -3}, [0, 1, 10, 11, 20, 21, 30, 31]),
+        (4, {"cycle_length": -3}, [0, 10, 1, 11, 20, 30, 21, 31]),
         (1, {"num_parallel_calls": 2}, [0, 10, 1, 11, 20, 30, 21, 31]),
         (1, {"num_parallel_calls": 2, "cycle_length": -1}, [0, 10, 1, 11, 20, 30, 21, 31]),
     ],

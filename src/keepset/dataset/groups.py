@@ -46,8 +46,7 @@ class GroupStages(BaseDataset):
         in worker processes; the order stays the same.
 
         Without ``cycle_length``, as many take turns as are read in parallel. If that is not said
-        either, the order depends on the machine, as in TensorFlow: one for each core takes turns,
-        or one for three cores with ``num_parallel_calls=AUTOTUNE``.
+        either, one for each core does, so that the order depends on the machine.
 
         Example:
             >>> ds = Dataset.range(4).interleave(

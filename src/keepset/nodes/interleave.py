@@ -13,7 +13,7 @@ from contextvars import Context
 from dataclasses import field
 from functools import partial
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from keepset.core.chunk import EMPTY, Chunk
 from keepset.core.cursor import Cursor, State
@@ -32,6 +32,10 @@ from keepset.nodes.parallel import Parallelism, is_ordered
 from keepset.nodes.remote import RemoteNested, RemoteWorkers
 from keepset.workers.background import cores
 from keepset.workers.threads import Lanes, Task, ThreadPool, first_done
+
+# As many as TensorFlow takes with AUTOTUNE, for programs that rely on its order. One for each core,
+# which is AUTOTUNE here, reads faster.
+ONE_FOR_THREE_CORES: Final = -3
 
 _QUICK_FETCH_S = 0.002
 _LARGEST_FETCH = 1024
@@ -57,7 +61,7 @@ class Interleave(Node):
         return self.source
 
     def __post_init__(self) -> None:
-        if self.cycle_length < 1 and self.cycle_length != AUTOTUNE:
+        if self.cycle_length < 1 and self.cycle_length not in (AUTOTUNE, ONE_FOR_THREE_CORES):
             raise InvalidArgumentError(
                 f"cycle_length must be at least 1 or AUTOTUNE, not {self.cycle_length}"
             )
@@ -169,17 +173,13 @@ class _Unopened(NamedTuple):
 
 
 def _cycle_length(node: Interleave) -> int:
-    """How many take turns; if that is left to us, as many as in TensorFlow.
-
-    There each of those that are read in parallel stands for three threads: its own, and those of
-    two to come.
-    """
+    """How many take turns; if that is left to us, as many as are read in parallel, or the cores."""
     if node.cycle_length > 0:
         return node.cycle_length
-    if node.parallelism is None:
-        return cores()
-    calls = node.parallelism.calls
-    return calls if calls > 0 else -(-cores() // 3)
+    if node.cycle_length == ONE_FOR_THREE_CORES:
+        return -(-cores() // 3)
+    calls = 0 if node.parallelism is None else node.parallelism.calls
+    return calls if calls > 0 else cores()
 
 
 class _InterleaveCursor(Cursor):

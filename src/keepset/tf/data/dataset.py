@@ -21,6 +21,7 @@ from keepset.dataset.base import BaseDataset, node_of
 from keepset.errors import CardinalityError, DtypeError, InvalidArgumentError
 from keepset.nodes import WithOptions
 from keepset.nodes.autotune import AUTOTUNE
+from keepset.nodes.interleave import ONE_FOR_THREE_CORES
 from keepset.tf.composites.ragged_tensor import RaggedTensor
 from keepset.tf.composites.sparse_tensor import SparseTensor
 from keepset.tf.data.arguments import (
@@ -181,8 +182,9 @@ class Dataset(KeepsetDataset):
         **named: Any,
     ) -> Any:
         calls, cycle = number(num_parallel_calls), number(cycle_length)
-        if cycle is None and calls not in (None, AUTOTUNE):
-            cycle = calls  # as in TensorFlow, whatever the machine is
+        if cycle in (None, AUTOTUNE) and calls is not None:
+            # As in TensorFlow, where the order depends on the machine only with AUTOTUNE.
+            cycle = ONE_FOR_THREE_CORES if calls == AUTOTUNE else calls
         block, in_order = number(block_length), flag(deterministic)
         return super().interleave(Plain(map_func), cycle, block, calls, in_order, name, **named)
 

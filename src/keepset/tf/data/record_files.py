@@ -12,6 +12,8 @@ from keepset.dataset.tensorflow_files import raw_files
 from keepset.errors import DtypeError
 from keepset.exchange.text.fixed_length import ReadFixedLength
 from keepset.exchange.text.lines import ReadText
+from keepset.nodes.autotune import AUTOTUNE
+from keepset.nodes.interleave import ONE_FOR_THREE_CORES, Interleave
 from keepset.tf.data.arguments import number, path, plain
 from keepset.tf.data.dataset import Dataset
 from keepset.tf.error_names import translation
@@ -36,7 +38,7 @@ class TFRecordDataset(Dataset):
         reads = number(num_parallel_reads)
         with translation():
             made = _Records(names_of(filenames), kind, size, reads, name, **named)
-        super().__init__(made)
+        super().__init__(_in_order(made, reads))
 
 
 class TextLineDataset(Dataset):
@@ -88,8 +90,19 @@ def _raw(
 ) -> BaseDataset:
     # Files are what they are said to be: None means that they are not compressed.
     fields["compression_type"] = path(compression_type) or ""
+    reads = number(at_once)
     with translation():
-        return Dataset(node_of(raw_files(kind, names_of(filenames), number(at_once), **fields)))
+        return Dataset(
+            node_of(_in_order(raw_files(kind, names_of(filenames), reads, **fields), reads))
+        )
+
+
+def _in_order(made: BaseDataset, reads: int | None) -> BaseDataset:
+    """The same files, of which as many take turns as in TensorFlow."""
+    node = node_of(made)
+    if reads != AUTOTUNE or not isinstance(node, Interleave):
+        return made
+    return type(made)(node.replaced(cycle_length=ONE_FOR_THREE_CORES))
 
 
 def names_of(filenames: Any) -> Any:
