@@ -136,7 +136,7 @@ class Node(ABC):
         return self._over(lambda node: node.addressable())
 
     def positional(self) -> Node:
-        """As :meth:`addressable`, for those who look at single elements and may wait for the first.
+        """As :meth:`addressable`, for a look at single elements that may wait for the first.
 
         Stages that only go forward may stand in for themselves by what they remember. A pipeline
         never runs over those.

@@ -276,7 +276,7 @@ class GroupStages(BaseDataset):
 
 
 def _cycle_length(given: int | None, parallelism: nodes.Parallelism | None) -> int:
-    """How many data sets at once: as many as are read in parallel, or what the cores allow."""
+    """How many datasets at once: as many as are read in parallel, or what the cores allow."""
     if given is not None:
         return given
     return AUTOTUNE if parallelism is None or parallelism.calls < 1 else parallelism.calls

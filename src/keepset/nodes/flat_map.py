@@ -46,7 +46,7 @@ class FlatMap(Node):
         try:
             return first_nested_spec(self.parent, lambda row: self.node_for(row, 0))
         except UnknownSpecError:
-            return super()._first_spec()  # a later data set may have elements
+            return super()._first_spec()  # a later dataset may have elements
 
     def node_for(self, element: Any, position: int) -> Node:
         return call_for_node(self.function, element, self.title, position)

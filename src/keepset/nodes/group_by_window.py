@@ -132,7 +132,7 @@ class GroupByWindowCursor(Cursor):
                 return EMPTY
 
     def first_spec(self) -> Spec | None:
-        """The spec of the data set that the first window became, which may hold partial batches."""
+        """The spec of the dataset that the first window became, which may hold partial batches."""
         if not len(self.read(1)):
             return None
         assert self._nested is not None

@@ -85,7 +85,7 @@ class Interleave(Node):
                 self.parent, lambda row: call_for_node(self.function, row, self.title, 0)
             )
         except UnknownSpecError:
-            return super()._first_spec()  # a later data set may have elements
+            return super()._first_spec()  # a later dataset may have elements
 
 
 class _Slot:

@@ -39,10 +39,10 @@ def open_nested(
 
 
 def first_nested_spec(parent: Node, node_for: Callable[[Any], Node]) -> Spec:
-    """The spec of the elements of a data set that an element stands for, of the first of them.
+    """The spec of the elements of a dataset that an element stands for, of the first of them.
 
     Raises:
-        UnknownSpecError: This data set has no elements to tell.
+        UnknownSpecError: This dataset has no elements to tell.
     """
     row, given = parent.first_with_spec()
     # What rows of a batch become is no batch.

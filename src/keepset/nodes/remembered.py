@@ -1,4 +1,4 @@
-"""Remembered: elements by position behind stages that only go forward, for those who look at some.
+"""Remembered: elements by position behind stages that only go forward.
 
 A pipeline itself never runs over these: they stand in for a ``cache`` or a seeded ``shuffle`` where
 single elements are asked for.

@@ -83,7 +83,7 @@ class RowStage(Node):
 
 @stage
 class _OneRow(Node):
-    """A row as it is, which a function may write to, for those who look at what comes of it."""
+    """A row as it is, which a function may write to, to look at what comes of it."""
 
     row: Any
 

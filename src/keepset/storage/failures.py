@@ -77,7 +77,7 @@ def failed(action: str, url: str, error: OSError) -> StorageError:
 def reading(url: str, action: str = "read") -> Iterator[None]:
     """Turn errors into ours. A folder, or a file in place of a folder, means: no such object.
 
-    A lack of memory is an ``OutOfMemoryError``, whoever says so.
+    A lack of memory is an ``OutOfMemoryError``, whatever raised it.
     """
     try:
         yield

@@ -297,7 +297,7 @@ def to_hash_bucket(input: Any, num_buckets: Any, name: str | None = None) -> Ten
 def to_hash_bucket_strong(
     input: Any, num_buckets: Any, key: Any, name: str | None = None
 ) -> Tensor:
-    """The bucket of each text, which nobody can guess without the key."""
+    """The bucket of each text, which no one can guess without the key."""
     one, two = ints_of(key)
     return _buckets(lambda text: sip_hash(text, (one, two)), input, num_buckets)
 

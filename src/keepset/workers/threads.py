@@ -120,7 +120,7 @@ class ThreadPool:
 
     def _start_thread(self) -> None:
         thread = threading.Thread(target=self._work, name="keepset", daemon=True)
-        # Where there are no more threads to be had, whoever waits for a task runs it.
+        # Where there are no more threads to be had, the thread that waits for a task runs it.
         with suppress(RuntimeError, MemoryError):
             thread.start()
             self._threads.append(thread)

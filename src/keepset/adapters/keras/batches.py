@@ -21,7 +21,7 @@ def check_spec(spec: Spec) -> None:
     _check_parts(spec)
     for leaf in structure_and_leaves(spec)[1]:
         if isinstance(leaf, DatasetSpec):
-            raise ElementError("Keras has no counterpart of nested data sets; use flat_map")
+            raise ElementError("Keras has no counterpart of nested datasets; use flat_map")
         if leaf.shape == ():
             raise _no_batch(str(leaf))
 

@@ -1,4 +1,4 @@
-"""Library files: which data sets of libraries read files when an element is asked for.
+"""Library files: which datasets of libraries read files when an element is asked for.
 
 The code of a library counts by its name, and is not walked. What such an object holds, the names of
 files for one, counts; what is in the files does not.

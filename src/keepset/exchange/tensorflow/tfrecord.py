@@ -293,7 +293,7 @@ class _TfrecordCursor(Cursor):
         if self._reader is None:
             return {"parent": self._parent.state(), "record": None, "byte": 0}
         place = {"record": self._reader.record, "byte": self._reader.offset}
-        # Only behind damage: to search for the next record may take long, and nobody may want it.
+        # Only behind damage: the search for the next record may take long and be needless.
         lost = {"is_lost": True} if self._reader.is_lost else {}
         return {"parent": self._before, **place, **lost}
 

@@ -31,7 +31,7 @@ class Unfilled(NamedTuple):
         path: The way to it from the pipeline that was replayed.
         url: Where that is stored.
         after: The digest of what its first pass left there; None if that is not known.
-        is_lazy: Whether it holds nothing yet: whoever needs it first sets it.
+        is_lazy: Whether it holds nothing yet: the function that needs it first sets it.
     """
 
     path: str

@@ -107,7 +107,7 @@ def _shown(dtypes: Any) -> str:
 
 
 def number(given: Any) -> Any:
-    """A whole number, however it is given; other kinds of value pass to whoever checks them."""
+    """A whole number, however it is given; other kinds of value pass to what checks them."""
     if type(given) is int or given is None:
         return given
     if isinstance(given, Tensor):

@@ -1,4 +1,4 @@
-"""The types of CSV columns where nobody says them: the narrowest that fit the first rows."""
+"""The types of CSV columns that the caller left open: the narrowest that fit the first rows."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def first_rows(
         try:
             fields = written.fields(found)
         except ElementError:
-            continue  # whoever takes the row finds out
+            continue  # the caller that takes the row finds out
         if len(fields) != len(names):
             raise InvalidArgumentError(
                 f"{file}: line {number} has {len(fields)} fields, and there are {len(names)} "

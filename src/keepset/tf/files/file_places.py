@@ -1,4 +1,4 @@
-"""Where a file is, for those who read or write it whole."""
+"""Where a file is, for what reads or writes it whole."""
 
 from __future__ import annotations
 

@@ -146,5 +146,5 @@ class GFile:
 
     def __del__(self) -> None:
         # Who writes to a file without closing it finds it written, as with files of Python.
-        with suppress(Exception):  # at the end of a program nobody could catch it
+        with suppress(Exception):  # at the end of a program no caller could catch it
             self.flush()

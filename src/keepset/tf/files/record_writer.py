@@ -84,7 +84,7 @@ class TFRecordWriter(_Writer):
 
     def __del__(self) -> None:
         if self._process == os.getpid():  # and is no copy in a forked process
-            with suppress(Exception):  # at the end of a program nobody could catch it
+            with suppress(Exception):  # at the end of a program no caller could catch it
                 self.close()
 
     def _check_open(self) -> None:

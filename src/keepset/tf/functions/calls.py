@@ -234,7 +234,7 @@ def _of_types(
     """Results as tensors: one of a dtype, or a list of several."""
     wanted = list(types) if isinstance(types, list | tuple) else [types]
     given = list(found) if isinstance(found, list | tuple) else [] if found is None else [found]
-    # TensorFlow leaves out results that nobody wants, but for numpy_function.
+    # TensorFlow leaves out results without a use, but for numpy_function.
     if len(given) < len(wanted) or (convert is _as_it_is and len(given) > len(wanted)):
         raise InvalidArgumentError(
             f"{_name(func)} returned {len(given)} values, and Tout has {len(wanted)} dtypes"
